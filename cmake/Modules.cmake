@@ -1,0 +1,48 @@
+# One folder, one target, one sentence. A module's tests stand beside its sources and make one program.
+#
+#   sentinel_module(outbox
+#     SOURCES outbox.cc
+#     DEPS sentinel_model
+#     TESTS outbox_test.cc)
+#
+# makes the library sentinel_outbox and the test program outbox_test, whose cases ctest sees one by one. A module without
+# SOURCES is header-only. TEST_DEPS are what only the tests need.
+function(sentinel_module name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  set(target sentinel_${name})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${target} PUBLIC ${arg_DEPS})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${target} INTERFACE ${arg_DEPS})
+  endif()
+  if(arg_TESTS)
+    sentinel_test(${name}_test SOURCES ${arg_TESTS} DEPS ${target} ${arg_TEST_DEPS})
+  endif()
+endfunction()
+
+# A GoogleTest program. LABELS mark what needs more than packages (kernel, browser, gpu); ENVIRONMENT takes NAME=set:value.
+function(sentinel_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(shared "$ENV{SENTINEL_SHARED}")
+  if(NOT shared)
+    set(shared "${CMAKE_SOURCE_DIR}/../shared")
+  endif()
+  set(properties TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "SENTINEL_SHARED=${shared}")
+  foreach(variable IN LISTS arg_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT_MODIFICATION "${variable}")
+  endforeach()
+  if(arg_LABELS)
+    list(APPEND properties LABELS "${arg_LABELS}")
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
+endfunction()

@@ -1,0 +1,34 @@
+// One HTTP request with a deadline. Connections are not kept: what we send is rare, and a fresh one
+// tells the truth.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/time.h"
+#include "http/message.h"
+
+namespace sentinel {
+
+struct HttpOutcome {
+  Result<HttpResponse> response = Error{ErrorCode::kUnavailable, "not sent"};
+  // The whole request had been handed to the other side before it failed: it may have been carried
+  // out ("unconfirmed").
+  bool sent = false;
+  Duration elapsed{0};
+};
+
+struct HttpRequestOptions {
+  Duration timeout = std::chrono::seconds(3);  // for everything, resolving and connecting included
+  Duration connect_timeout = std::chrono::seconds(1);
+  size_t response_bytes_max = 256 * 1024;
+};
+
+// Redirects are never followed. `done` is called once, on the io_context, also when it is stopped
+// by its owner going away only if the io_context still runs.
+void HttpFetch(boost::asio::io_context& io, const Endpoint& endpoint, HttpRequest request,
+               HttpRequestOptions options, std::function<void(HttpOutcome)> done);
+
+}  // namespace sentinel

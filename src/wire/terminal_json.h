@@ -1,0 +1,32 @@
+// send_msg bodies and their signature v1 (shared contract, section 4). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/terminal_message.h"
+
+namespace sentinel {
+
+// Fields in the contract's order, no spaces: the bytes that are signed.
+std::string WriteTerminalMessage(const TerminalMessage& message);
+
+// kInvalidArgument for anything else, repeat_times outside 1..100 and text over 4096 bytes
+// included.
+Result<TerminalMessage> ParseTerminalMessage(std::string_view body);
+
+// "#RRGGBB"
+std::string ColorHex(Color color);
+Result<Color> ParseColor(std::string_view text);
+
+// Lower-case hex HMAC-SHA256(secret, timestamp + "\n" + body).
+std::string SignV1(std::string_view secret, std::string_view timestamp, std::string_view body);
+
+// Whether `signature` signs these bytes and `timestamp` (decimal Unix seconds) is within ±30 s of
+// now. kDenied if not. Constant time in the secret.
+Status VerifyV1(std::string_view secret, std::string_view timestamp, std::string_view body,
+                std::string_view signature, WallTime now);
+
+}  // namespace sentinel
