@@ -66,6 +66,7 @@ struct CommImage {
   std::string pci;
   std::vector<OperationImage> operations;  // what the ring still holds, by op.index, oldest first
   bool truncated = false;                  // an operation or edge of this communicator did not fit
+  int slot = -1;                           // its index in BoardHeader::comms
 };
 
 struct BoardImage {
