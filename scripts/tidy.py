@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Holds what a compiler does not: who may include whom, who may read a clock, and how TRY may be used.
+
+    scripts/tidy.py [ROOT]        prints file:line: what is wrong; exit status 1 if anything is
+"""
+import pathlib
+import re
+import sys
+
+# Each folder of src/ and the folders it may include. Everybody may include base and model. A folder that is not listed here is an
+# error: a new room needs its place on the way of an alarm.
+EDGES = {"probe", "store", "http", "signal", "light", "speech"}
+CORE = {"progress", "correlate", "incident", "outbox", "floor"}
+BESIDE = {"board", "wire"}
+ASSEMBLIES = {"agent", "gateway", "terminal", "ring", "web"}
+MAY_INCLUDE = {
+    "base": set(),
+    "model": set(),
+    "board": set(),
+    "wire": set(),
+    **{name: set() for name in CORE},
+    **{name: BESIDE | EDGES for name in EDGES},
+    "web": BESIDE | EDGES | CORE,
+    "agent": BESIDE | EDGES | CORE,
+    "gateway": BESIDE | EDGES | CORE | {"web"},
+    "terminal": BESIDE | EDGES | CORE,
+    "ring": BESIDE | EDGES | CORE | {"agent"},
+}
+EVERYBODY = {"base", "model"}
+# Where time may be read. Everyone else is handed an Instant.
+CLOCK_ROOMS = EDGES | ASSEMBLIES
+CLOCKS = re.compile(
+    r"\b(MonotonicNow|WallNow|MomentNow)\s*\(|_clock::now\s*\(|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\)"
+)
+BEAST_FILES_MAX = 4
+INCLUDE = re.compile(r'^\s*#include\s+"([^"]+)"')
+SOURCES = ("*.h", "*.cc", "*.c")
+
+
+def without_comments_and_strings(text):
+    """The same number of lines, with comments and string contents blanked."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group())
+    return re.sub(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def statements(code):
+    """(line, text) of each statement, roughly: cut at ; { and } that stand outside parentheses."""
+    depth, start, line, begin_line = 0, 0, 1, 1
+    for index, char in enumerate(code):
+        if char == "\n":
+            line += 1
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth = max(0, depth - 1)
+        elif char == ";" and depth == 0:
+            yield begin_line, code[start:index + 1]
+            start, begin_line = index + 1, line
+            continue
+        if start == index and char.isspace():
+            start, begin_line = index + 1, line
+
+
+def check_file(path, room, report):
+    raw = path.read_text(encoding="utf-8")
+    code = without_comments_and_strings(raw)
+    is_test = path.name.endswith("_test.cc") or "testing" in path.stem
+    for number, line in enumerate(raw.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match and room and "/" in match.group(1):
+            target = match.group(1).split("/")[0]
+            allowed = MAY_INCLUDE[room] | EVERYBODY | {room}
+            if room == "base":
+                allowed = {"base"}
+            if target in MAY_INCLUDE and target not in allowed and not is_test:
+                report(path, number, f'{room}/ may not include {target}/ (includes point down only)')
+    for number, line in enumerate(code.splitlines(), 1):
+        if room and room not in CLOCK_ROOMS and not is_test and not (room == "base" and path.stem == "clock"):
+            if CLOCKS.search(line):
+                report(path, number, "reads a clock outside the shell: take an Instant instead")
+        if re.search(r"\{[^{};]*\b(?:CO_)?TRY\(", line) and not re.search(r"\)\s*(const\s*)?\{|else\s*\{|do\s*\{", line) \
+                and not line.lstrip().startswith("#"):
+            report(path, number, "TRY inside a braced initialiser leaks in both compilers: name the value first")
+    for number, text in statements(code):
+        if text.lstrip().startswith("#"):
+            continue
+        if len(re.findall(r"\b(?:CO_)?TRY\(", text.rsplit("{", 1)[-1])) > 1:
+            report(path, number, "two TRYs in one statement: one to a statement")
+        tail = re.split(r"[{}]", text)[-1] if "co_await" not in text else text
+        if "co_await" in tail and re.search(r"\b(?:CO_)?TRY\(|co_await[^;]*\{[^}]*\}|\?[^:;]*co_await|co_await[^;]*\?[^;]*:", tail):
+            report(path, number, "co_await with TRY, {…} or ?: in one statement: GCC 12 miscompiles it")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    problems = []
+
+    def report(path, number, words):
+        problems.append(f"{path.relative_to(root)}:{number}: {words}")
+
+    beast = []
+    for pattern in SOURCES:
+        for top in ("src", "apps", "plugin", "fuzz", "bench", "tests"):
+            for path in sorted((root / top).rglob(pattern)):
+                parts = path.relative_to(root).parts
+                room = parts[1] if top == "src" and len(parts) > 2 else None
+                if room and room not in MAY_INCLUDE:
+                    report(path, 1, f"src/{room}/ has no place in scripts/tidy.py: give it one")
+                    continue
+                check_file(path, room, report)
+                if "boost/beast" in path.read_text(encoding="utf-8") and path.suffix != ".h":
+                    beast.append(path)
+                if path.suffix == ".h" and "#pragma once" not in path.read_text(encoding="utf-8") and top != "plugin":
+                    report(path, 1, "a header without #pragma once")
+    for folder in (root / "src").iterdir():
+        if folder.is_dir() and not (folder / "CMakeLists.txt").exists():
+            report(folder, 1, "an empty room: no CMakeLists.txt")
+    if len(beast) > BEAST_FILES_MAX:
+        report(beast[-1], 1, f"{len(beast)} files include Boost.Beast; {BEAST_FILES_MAX} at most (each costs 25 s to compile)")
+    print("\n".join(problems) if problems else "tidy: nothing to say")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

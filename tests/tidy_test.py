@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""scripts/tidy.py must object to each thing it is there for, and to nothing else."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TIDY = pathlib.Path(__file__).resolve().parents[1] / "scripts" / "tidy.py"
+
+# (file, its text, a word of the complaint or None for none)
+CASES = [
+    ("src/outbox/a.cc", '#include "http/client.h"\n', "may not include http/"),
+    ("src/correlate/a.cc", '#include "incident/policy.h"\n', "may not include incident/"),
+    ("src/model/a.h", '#pragma once\n#include "wire/event_json.h"\n', "may not include wire/"),
+    ("src/gateway/a.cc", '#include "correlate/correlator.h"\n#include "http/server.h"\n', None),
+    ("src/incident/a.cc", "auto now = std::chrono::steady_clock::now();\n", "reads a clock"),
+    ("src/incident/b.cc", "Instant now = MonotonicNow();\n", "reads a clock"),
+    ("src/incident/c.cc", "// steady_clock::now() is not for us\n", None),
+    ("src/http/a.cc", "auto now = std::chrono::steady_clock::now();\n", None),
+    ("src/store/a.cc", "Result<P> F() {\n  return P{TRY(X()), 1};\n}\n", "braced initialiser"),
+    ("src/store/b.cc", "Result<int> F() {\n  return Add(TRY(X()), TRY(Y()));\n}\n", "two TRYs"),
+    ("src/store/c.cc", "Result<int> F() {\n  int x = TRY(X());\n  int y = TRY(Y());\n  return x + y;\n}\n", None),
+    ("src/store/d.cc", "Task F() {\n  int x = CO_TRY(co_await Read());\n}\n", "co_await with"),
+    ("src/store/e.cc", "Task F() {\n  co_await Send(Message{1, 2});\n}\n", "co_await with"),
+    ("src/store/f.cc", "Task F() {\n  auto r = co_await Read();\n  int x = CO_TRY(std::move(r));\n}\n", None),
+    ("src/basement/a.cc", "int x;\n", "has no place"),
+    ("src/model/b.h", "int x;\n", "pragma once"),
+]
+
+
+def run(name, text):
+    with tempfile.TemporaryDirectory() as root:
+        path = pathlib.Path(root) / name
+        path.parent.mkdir(parents=True)
+        (path.parent / "CMakeLists.txt").write_text("")
+        path.write_text(text)
+        done = subprocess.run([sys.executable, TIDY, root], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+
+failures = 0
+for name, text, complaint in CASES:
+    status, words = run(name, text)
+    good = status == 0 if complaint is None else status == 1 and complaint in words
+    if not good:
+        failures += 1
+        print(f"{name}: expected {complaint!r}, got status {status}: {words.strip()}\n{text}")
+print(f"{len(CASES) - failures} of {len(CASES)} as expected")
+sys.exit(1 if failures else 0)
