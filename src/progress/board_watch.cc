@@ -1,0 +1,186 @@
+#include "progress/board_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sentinel {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kAskAgainAfter = milliseconds(60);  // a full read that failed, or told nothing
+constexpr Duration kRepeatEvery = seconds(1);
+// Operations too quick for a scan to meet are known from full reads alone: soon after a
+// communicator is new, then rarely (a full read costs 20 times a scan).
+constexpr Duration kLearnFirst = seconds(1);
+constexpr Duration kLearnMax = seconds(16);
+
+}  // namespace
+
+BoardWatch::BoardWatch(const WatchOptions& options, std::string job, Place place)
+    : options_(options),
+      job_(std::move(job)),
+      place_(std::move(place)),
+      learn_every_(kLearnFirst) {}
+
+bool BoardWatch::OnHeader(const BoardHeader& header, Instant now) {
+  if (scanned_ && now - *scanned_ > options_.overslept_after) {
+    ++overslept_;
+    const Duration unseen = now - *scanned_ - options_.scan_period;
+    for (auto& [index, slot] : slots_) slot.watch.Forgive(unseen);
+  }
+  scanned_ = now;
+  Observe(header, /*scan=*/true, now);
+
+  const Duration since_asked = asked_ ? now - *asked_ : Duration::max();
+  if (since_asked < kAskAgainAfter) return false;
+  bool wanted = finished_ != finished_learned_ && since_asked >= learn_every_;
+  for (const auto& [index, slot] : slots_) {
+    wanted = wanted || !slot.identified || slot.watch.Candidate(now);
+  }
+  if (wanted) asked_ = now;
+  return wanted;
+}
+
+void BoardWatch::Observe(const BoardHeader& header, bool scan, Instant now) {
+  if (header.generation != generation_) {
+    for (const auto& [index, slot] : slots_) Retire(slot);
+    slots_.clear();
+    generation_ = header.generation;
+    ++version_;
+  }
+  finished_ = 0;
+  const size_t count = std::min(header.comms.size(), kSlotsMax);
+  for (size_t i = 0; i < count; ++i) {
+    const CommLine& line = header.comms[i];
+    const int index = static_cast<int>(i);
+    const auto found = slots_.find(index);
+    finished_ += line.operations_finished;
+    if (found == slots_.end()) {
+      if (line.live) Replace(index, line, now);
+    } else if (found->second.watch.line().generation != line.generation) {
+      Retire(found->second);
+      slots_.erase(found);
+      ++version_;
+      if (line.live) Replace(index, line, now);
+    } else if (!line.live && !line.finalized) {
+      Retire(found->second);
+      slots_.erase(found);
+      ++version_;
+    } else if (scan) {
+      found->second.watch.Scan(line, now);
+    } else {
+      found->second.watch.Refresh(line, now);
+    }
+  }
+}
+
+void BoardWatch::Replace(int index, const CommLine& line, Instant now) {
+  slots_.emplace(index, Slot(CommWatch(options_, line, now)));
+  learn_every_ = kLearnFirst;
+}
+
+void BoardWatch::Retire(const Slot& slot) {
+  if (slot.reported) retired_.push_back(slot.member);
+}
+
+void BoardWatch::OnImage(const BoardImage& image, Instant now) {
+  Observe(image.header, /*scan=*/false, now);
+  for (const CommImage& comm : image.comms) {
+    const auto found = slots_.find(comm.slot);
+    if (found == slots_.end()) continue;
+    Slot& slot = found->second;
+    // Taken over by another communicator between header and slot: the next read has it.
+    if (slot.watch.line().generation != comm.line.generation) continue;
+    Member member;
+    member.comm = {job_, comm.comm_id, comm.nranks};
+    member.rank = comm.rank;
+    member.nodes = comm.nodes;
+    member.comm_name = comm.name;
+    member.place = place_;
+    member.place.pci = comm.pci;
+    if (!slot.identified || member != slot.member) ++version_;
+    slot.member = std::move(member);
+    slot.identified = true;
+    slot.watch.Refresh(comm.line, now);
+    slot.watch.Learn(comm.operations);
+    slot.picture.Update(comm, image.header, slot.watch.changed(), now);
+  }
+  finished_learned_ = finished_;
+  learn_every_ = std::min<Duration>(learn_every_ * 2, kLearnMax);
+}
+
+std::vector<Digest> BoardWatch::Due(const Vitals& vitals, Instant now) {
+  std::vector<Digest> due;
+  for (Member& member : retired_) {
+    Digest digest;
+    digest.member = std::move(member);
+    digest.vitals = vitals;
+    digest.vitals.ending = true;
+    due.push_back(std::move(digest));
+  }
+  retired_.clear();
+  for (auto& [index, slot] : slots_) {
+    if (!slot.identified) continue;
+    const bool suspect = slot.watch.Suspect(now);
+    const bool again = suspect && slot.reported && now - slot.reported_at >= kRepeatEvery;
+    if (suspect == slot.reported && !again) continue;
+    slot.reported = suspect;
+    slot.reported_at = now;
+    due.push_back(Make(slot, /*request_id=*/0, vitals, now));
+  }
+  return due;
+}
+
+void BoardWatch::Forget() {
+  for (auto& [index, slot] : slots_) slot.reported = false;
+  retired_.clear();
+}
+
+std::vector<Digest> BoardWatch::Describe(const CommKey* comm, uint64_t request_id,
+                                         const Vitals& vitals, Instant now) const {
+  std::vector<Digest> digests;
+  for (const auto& [index, slot] : slots_) {
+    if (!slot.identified || (comm != nullptr && slot.member.comm != *comm)) continue;
+    digests.push_back(Make(slot, request_id, vitals, now));
+  }
+  return digests;
+}
+
+Digest BoardWatch::Make(const Slot& slot, uint64_t request_id, const Vitals& vitals,
+                        Instant now) const {
+  const CommLine& line = slot.watch.line();
+  Digest digest;
+  digest.request_id = request_id;
+  digest.member = slot.member;
+  digest.operations_started = line.operations_started;
+  digest.operations_finished = line.operations_finished;
+  digest.age = slot.watch.Age(now);
+  digest.suspect = slot.watch.Suspect(now);
+  digest.suspect_after = slot.watch.Limit();
+  digest.vitals = vitals;
+  digest.vitals.ending = vitals.ending || line.finalized;
+  digest.history = slot.watch.history();
+  slot.picture.Describe(line, now, &digest);
+  return digest;
+}
+
+std::vector<Member> BoardWatch::Members() const {
+  std::vector<Member> members;
+  for (const auto& [index, slot] : slots_) {
+    if (slot.identified) members.push_back(slot.member);
+  }
+  return members;
+}
+
+bool BoardWatch::Suspects() const {
+  const Instant now = scanned_.value_or(Instant{});
+  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) {
+    const CommWatch& watch = entry.second.watch;
+    if (!(watch.open() || watch.calling()) || watch.line().finalized) return false;
+    return watch.Age(now) >= options_.suspect_min / 2;
+  });
+}
+
+}  // namespace sentinel

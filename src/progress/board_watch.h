@@ -1,0 +1,88 @@
+// One training process's board over time: which of its communicators stand still, and what to say
+// of them.
+//
+// Pure: the caller reads the board, brings the time, and knows the process. The board's content is
+// not believed beyond what it says about itself: job, host and pid come from the caller.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/board_image.h"
+#include "model/communicator.h"
+#include "model/progress.h"
+#include "progress/comm_watch.h"
+#include "progress/operation_picture.h"
+
+namespace sentinel {
+
+class BoardWatch {
+ public:
+  // Communicators followed of one board; lines beyond are not watched.
+  static constexpr size_t kSlotsMax = 64;
+
+  // The place's pci is filled in by each communicator's own.
+  BoardWatch(const WatchOptions& options, std::string job, Place place);
+  BoardWatch(const BoardWatch&) = delete;
+  BoardWatch& operator=(const BoardWatch&) = delete;
+
+  // A routine scan. True if the whole board is wanted now: a communicator has become suspect or is
+  // not known yet, or its operations have not been looked at for long.
+  bool OnHeader(const BoardHeader& header, Instant now);
+  void OnImage(const BoardImage& image, Instant now);
+
+  // What to say unasked at `now`: of each communicator that has become suspect, is still suspect a
+  // second later, or is not any more. Call it after each scan and its full read.
+  std::vector<Digest> Due(const Vitals& vitals, Instant now);
+  // Whoever was told is gone: Due says again what is suspect.
+  void Forget();
+
+  // Every member in `comm`; every member of the board if it is null.
+  std::vector<Digest> Describe(const CommKey* comm, uint64_t request_id, const Vitals& vitals,
+                               Instant now) const;
+
+  // Sorted by slot. A finalized communicator stays until its slot is used again: that it was
+  // finalized is worth knowing.
+  std::vector<Member> Members() const;
+  // Another number whenever Members() has changed.
+  uint64_t version() const { return version_; }
+
+  // Something has stood still for half of the shortest limit: a good time to look at the process.
+  bool Suspects() const;
+  uint64_t overslept() const { return overslept_; }  // scans that came too late to tell silence
+
+ private:
+  struct Slot {
+    explicit Slot(CommWatch comm_watch) : watch(std::move(comm_watch)) {}
+    CommWatch watch;
+    OperationPicture picture;
+    bool identified = false;
+    Member member;
+    bool reported = false;
+    Instant reported_at;
+  };
+
+  void Observe(const BoardHeader& header, bool scan, Instant now);
+  void Replace(int index, const CommLine& line, Instant now);
+  void Retire(const Slot& slot);
+  Digest Make(const Slot& slot, uint64_t request_id, const Vitals& vitals, Instant now) const;
+
+  const WatchOptions options_;
+  const std::string job_;
+  const Place place_;
+  std::map<int, Slot> slots_;
+  uint64_t generation_ = 0;
+  uint64_t version_ = 0;
+  uint64_t overslept_ = 0;
+  std::optional<Instant> scanned_;
+  std::optional<Instant> asked_;  // for the whole board
+  Duration learn_every_{0};
+  uint64_t finished_ = 0;          // operations of all communicators, at the last scan
+  uint64_t finished_learned_ = 0;  // and at the last full read
+  std::vector<Member> retired_;    // suspect when their slot went to another; to be said once
+};
+
+}  // namespace sentinel
