@@ -1,0 +1,447 @@
+#include "board/writer.h"
+
+namespace sentinel::board {
+namespace {
+
+// References carry the low bits only. Odd: in use.
+bool Same(uint32_t generation, uint32_t referenced) {
+  return (generation & 1) != 0 && ((generation ^ referenced) & kGenerationMask) == 0;
+}
+
+void CopyText(char* to, uint32_t size, const char* from) {
+  uint32_t i = 0;
+  for (; from != nullptr && from[i] != '\0' && i + 1 < size; ++i) Store(to[i], from[i]);
+  for (; i < size; ++i) Store(to[i], '\0');
+}
+
+uint64_t Bytes(uint64_t count, uint8_t datatype) {
+  // By DataType's numbers (model/progress.h).
+  constexpr uint8_t kSizes[] = {1, 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return datatype < sizeof(kSizes) ? count * kSizes[datatype] : count;
+}
+
+uint32_t FloorLog2(uint64_t value) {
+  return value == 0 ? 0 : 63u - static_cast<uint32_t>(__builtin_clzll(value));
+}
+
+// Plans are counted modulo the bits that a handle carries.
+bool IsEarlier(uint32_t plan, uint32_t than) {
+  constexpr int kShift = __builtin_clz(kGenerationMask);
+  return static_cast<int32_t>((plan - than) << kShift) < 0;
+}
+
+constexpr uint32_t kOrderMask = Writer::kOperationsMax - 1;
+static_assert((Writer::kOperationsMax & kOrderMask) == 0 && kOperations <= 1u << 12);
+// Claims that may be under way at once beside the one that looks at the bound.
+constexpr uint64_t kClaimSlack = 64;
+// How far one callback walks along a communicator's operations; what is left is for the next.
+constexpr uint32_t kWalkMax = 64;
+constexpr uint32_t kReclaimMax = 4;
+
+}  // namespace
+
+void Writer::Start(void* memory, const BoardIdentity& identity) {
+  auto* fresh = static_cast<Board*>(memory);
+  Header& header = fresh->header;
+  header.format = kFormat;
+  header.flags = (identity.kernels_watched ? kKernelsWatched : 0u) |
+                 (identity.proxies_watched ? kProxiesWatched : 0u);
+  header.size = kBytes;
+  header.pid = identity.pid;
+  header.start_ticks = identity.start_ticks;
+  header.generation = identity.generation;
+  header.nccl_version = identity.nccl_version;
+  header.abi = identity.abi;
+  header.mask = identity.mask;
+  header.comms = kComms;
+  header.operations = kOperations;
+  header.edges = kEdges;
+  Store(kernels_watched_, identity.kernels_watched ? 1 : 0);
+  Store(comms_used_, 0);
+  __atomic_store_n(&board_, fresh, __ATOMIC_RELEASE);
+  StoreRelease(header.magic, kMagic);
+}
+
+bool Writer::Valid(CommRef ref) const {
+  return ref.slot < kComms && Same(LoadAcquire(comms_[ref.slot].generation), ref.generation);
+}
+
+bool Writer::Valid(OperationRef ref) const {
+  return ref.slot < kOperations &&
+         Same(LoadAcquire(operations_[ref.slot].generation), ref.generation);
+}
+
+uint64_t Writer::dropped() const { return board_ == nullptr ? 0 : Load(board_->header.dropped); }
+
+// Slots never used before come first, so that a finalized communicator stays readable for as long
+// as there is room.
+uint32_t Writer::ChooseComm() {
+  const uint32_t used = Load(comms_used_);
+  for (uint32_t i = used; i < kComms; ++i) {
+    const uint32_t generation = Load(comms_[i].generation);
+    if ((generation & 1) == 0 && Swap(comms_[i].generation, generation, generation + 1)) {
+      uint32_t seen = Load(comms_used_);
+      while (seen < i + 1 && !Swap(comms_used_, seen, i + 1)) seen = Load(comms_used_);
+      return i;
+    }
+  }
+  for (uint32_t i = 0; i < kComms; ++i) {
+    const uint32_t generation = Load(comms_[i].generation);
+    if ((generation & 1) == 0 && Swap(comms_[i].generation, generation, generation + 1)) return i;
+  }
+  return kComms;
+}
+
+CommRef Writer::OpenComm(const CommIdentity& identity) {
+  const uint32_t slot = ChooseComm();
+  if (slot == kComms) {
+    Drop();
+    return {};
+  }
+  CommState& state = comms_[slot];
+  const uint32_t generation = Load(state.generation);
+  Store(state.calls, 0);
+  // Serials go on where the communicator before stopped: its entries in `order` stay invalid.
+  if (Load(state.tail) == 0) Store(state.tail, 1);
+  Store(state.head, Load(state.tail));
+  Store(state.oldest, Load(state.tail));
+  Line& line = LineOf(slot);
+  Store(line.flags, 0);
+  Store(line.progress, 0);
+  Store(line.operations_started, 0);
+  Store(line.operations_finished, 0);
+  Store(line.open, 0);
+  Store(line.api_calls, 0);
+  Store(line.api_calls_open, 0);
+  Store(board_->comms[slot].lost_index, 0);
+  Store(state.named, 0);
+  CommIdentity named = identity;
+  if (named.pci == nullptr) named.pci = "";  // not that of the communicator before
+  Identify(slot, named);
+  StoreRelease(line.generation, generation);
+  StoreRelease(line.flags, kLineLive);
+  return {slot, generation};
+}
+
+void Writer::NameCommOnce(CommRef ref, const CommIdentity& identity) {
+  if (Valid(ref) && Load(comms_[ref.slot].named) == 0 && Exchange(comms_[ref.slot].named, 1) == 0)
+    Identify(ref.slot, identity);
+}
+
+void Writer::Identify(uint32_t slot, const CommIdentity& identity) {
+  Comm& comm = board_->comms[slot];
+  Change<Comm> change(comm);
+  Store(comm.generation, Load(comms_[slot].generation));
+  Store(comm.comm_id, identity.comm_id);
+  Store(comm.nranks, identity.nranks);
+  Store(comm.nodes, identity.nodes);
+  Store(comm.rank, identity.rank);
+  CopyText(comm.name, kNameBytes, identity.name);
+  if (identity.pci != nullptr) CopyText(comm.pci, kPciBytes, identity.pci);
+}
+
+bool Writer::CloseComm(CommRef ref) {
+  if (!Valid(ref)) return false;
+  CommState& state = comms_[ref.slot];
+  const uint32_t generation = Load(state.generation);
+  StoreRelease(LineOf(ref.slot).flags, kLineFinalized);
+  // A proxy thread that serves several communicators may still be writing to operations of this
+  // one. They go one by one, and its references go with them.
+  FreeAll(ref.slot);
+  Store(LineOf(ref.slot).open, 0);
+  return Swap(state.generation, generation, generation + 1);
+}
+
+CallRef Writer::EnterCall(CommRef ref) {
+  if (!Valid(ref)) return {};
+  Line& line = LineOf(ref.slot);
+  Add(line.api_calls, 1);
+  const uint32_t slot = call_pool_.Take();
+  if (slot == Pool<kCallsMax>::kNone) {
+    Drop();
+    return {};
+  }
+  CallState& call = calls_[slot];
+  Store(call.comm, ref.slot);
+  Store(call.comm_generation, Load(comms_[ref.slot].generation));
+  const uint32_t generation = Load(call.generation) + 1;
+  StoreRelease(call.generation, generation);
+  Add(line.api_calls_open, 1);
+  return {slot, generation & kGenerationMask};
+}
+
+bool Writer::Closed(CallRef group) const {
+  return group.slot >= kCallsMax ||
+         !Same(LoadAcquire(calls_[group.slot].generation), group.generation);
+}
+
+void Writer::LeaveCall(CallRef ref) {
+  if (ref.slot >= kCallsMax) return;
+  CallState& call = calls_[ref.slot];
+  const uint32_t generation = LoadAcquire(call.generation);
+  if (!Same(generation, ref.generation)) return;
+  const uint32_t comm = Load(call.comm);
+  const uint32_t comm_generation = Load(call.comm_generation);
+  if (!Swap(call.generation, generation, generation + 1)) return;
+  call_pool_.Give(ref.slot);
+  // After a finalize the count belongs to whoever has the slot now.
+  if (Load(comms_[comm].generation) == comm_generation) Add(LineOf(comm).api_calls_open, -1);
+}
+
+OperationRef Writer::Claim(uint32_t comm, CallRef group) {
+  CommState& state = comms_[comm];
+  for (uint32_t i = 0; i < kReclaimMax; ++i) {
+    if (Load(state.tail) - Load(state.head) < kOperationsKept || !ReclaimOldest(comm)) break;
+  }
+  if (Load(state.tail) - Load(state.head) >= kOperationsMax - kClaimSlack) return {};
+  const uint32_t slot = operation_pool_.Take();
+  if (slot == Pool<kOperations>::kNone) return {};
+  OperationState& operation = operations_[slot];
+  const uint32_t generation = Load(operation.generation) + 1;
+  const uint64_t serial = Add(state.tail, 1);
+  Store(operation.comm, comm);
+  Store(operation.serial, serial);
+  Store(operation.group.slot, group.slot);
+  Store(operation.group.generation, group.generation);
+  Store(operation.plan, 0);
+  Store(operation.proxies, 0);
+  Operation& shown = board_->operations[slot];
+  {
+    Change<Operation> change(shown);
+    Store(shown.kernels_started, 0);
+    Store(shown.kernels_completed, 0);
+    Store(shown.proxies_started, 0);
+    Store(shown.proxies_finished, 0);
+    Store(shown.generation, generation);
+    Store(shown.comm_generation, Load(state.generation));
+    Store(shown.comm, comm);
+    Store(shown.flags, 0);
+    Store(shown.seq, 0);
+    Store(shown.tsc, 0);
+    Store(shown.peer, -1);
+    Store(shown.algorithm, 0);
+    Store(shown.protocol, 0);
+    Store(shown.channels, 0);
+    Store(shown.call_index, Add(state.calls, 1));
+    // Where it will be put when it is enqueued next; certain only then.
+    Store(shown.index, Load(LineOf(comm).operations_started));
+  }
+  // From here until its status changes it is freed by nobody but the communicator's end.
+  StoreRelease(shown.status, kChanging);
+  StoreRelease(operation.generation, generation);
+  StoreRelease(state.order[serial & kOrderMask], serial << 12 | slot);
+  return {slot, generation & kGenerationMask};
+}
+
+bool Writer::ReclaimOldest(uint32_t comm) {
+  CommState& state = comms_[comm];
+  const uint64_t head = Load(state.head);
+  const uint64_t entry = LoadAcquire(state.order[head & kOrderMask]);
+  if (entry >> 12 != head) return false;
+  const uint32_t slot = entry & 0xfff;
+  const uint32_t status = LoadAcquire(board_->operations[slot].status);
+  if (status != kFinished && !(status == kCalled && Closed(operations_[slot].group))) return false;
+  // Whoever changes the status frees it.
+  if (!Swap(board_->operations[slot].status, status, kFree)) return false;
+  StoreRelease(state.head, head + 1);
+  Free(slot);
+  return true;
+}
+
+void Writer::Free(uint32_t slot) {
+  ReleaseProxies(slot);
+  Add(operations_[slot].generation, 1);
+  operation_pool_.Give(slot);
+}
+
+void Writer::FreeAll(uint32_t comm) {
+  CommState& state = comms_[comm];
+  const uint64_t tail = Load(state.tail);
+  for (uint64_t serial = Load(state.head); serial < tail; ++serial) {
+    const uint64_t entry = LoadAcquire(state.order[serial & kOrderMask]);
+    if (entry >> 12 != serial) continue;
+    const uint32_t slot = entry & 0xfff;
+    if (Exchange(board_->operations[slot].status, kFree) != kFree) Free(slot);
+  }
+  Store(state.head, tail);
+}
+
+void Writer::Describe(uint32_t slot, const CallInfo& info) {
+  Operation& shown = board_->operations[slot];
+  Store(shown.func, info.func);
+  Store(shown.datatype, info.datatype);
+  Store(shown.count, info.count);
+  Store(shown.root, info.root);
+  if (info.graph) Or(shown.flags, kGraph);
+}
+
+OperationRef Writer::Call(CommRef comm, CallRef group, const CallInfo& info) {
+  if (!Valid(comm)) return {};
+  const OperationRef operation = Claim(comm.slot, group);
+  if (!Valid(operation)) {
+    Drop();
+    return {};
+  }
+  Operation& shown = board_->operations[operation.slot];
+  {
+    Change<Operation> change(shown);
+    Describe(operation.slot, info);
+  }
+  Swap(shown.status, kChanging, kCalled);
+  return operation;
+}
+
+OperationRef Writer::Enqueue(CommRef comm, OperationRef call, const OperationInfo& info) {
+  if (!Valid(comm)) return {};
+  Line& line = LineOf(comm.slot);
+  // Only the first enqueueing after a call is that call's; a graph names the captured one each
+  // time.
+  const bool called = Valid(call) && Load(operations_[call.slot].comm) == comm.slot &&
+                      Swap(board_->operations[call.slot].status, kCalled, kChanging);
+  const OperationRef operation = called ? call : Claim(comm.slot, {});
+  const uint64_t index = Add(line.operations_started, 1);
+  if (!Valid(operation)) {
+    // Nobody will hear when it finishes, so that it must not count as open.
+    Drop();
+    Store(board_->comms[comm.slot].lost_index, index + 1);
+    Add(line.operations_finished, 1);
+    return {};
+  }
+  const uint32_t slot = operation.slot;
+  Operation& shown = board_->operations[slot];
+  // Without kernels nothing tells whether an operation that uses no proxy has finished. It counts
+  // as finished until one shows up: a false stall is worse than a late one.
+  const bool blind = info.unseen || Load(kernels_watched_) == 0;
+  {
+    Change<Operation> change(shown);
+    if (!called) Describe(slot, info.call);
+    Store(shown.index, index);
+    Store(shown.seq, info.seq);
+    Store(shown.peer, info.peer);
+    Store(shown.algorithm, info.algorithm);
+    Store(shown.protocol, info.protocol);
+    Store(shown.channels, info.channels);
+    Store(shown.tsc, info.tsc);
+    if (blind) Or(shown.flags, kBlind);
+  }
+  Store(operations_[slot].plan, info.plan);
+  if (blind) Add(line.operations_finished, 1);
+  Swap(shown.status, kChanging, blind ? kFinished : kOpen);
+  RefreshOpen(comm.slot);
+  return operation;
+}
+
+void Writer::StartKernel(OperationRef ref, uint32_t channel) {
+  if (!Valid(ref) || channel >= kChannels) return;
+  const uint64_t bit = uint64_t{1} << channel;
+  if ((Or(board_->operations[ref.slot].kernels_started, bit) & bit) != 0) return;
+  Add(LineOf(operations_[ref.slot].comm).progress, 1);
+  Reopen(ref.slot);
+}
+
+void Writer::CompleteKernel(OperationRef ref, uint32_t channel) {
+  if (!Valid(ref) || channel >= kChannels) return;
+  const uint64_t bit = uint64_t{1} << channel;
+  if ((Or(board_->operations[ref.slot].kernels_completed, bit) & bit) != 0) return;
+  Add(LineOf(operations_[ref.slot].comm).progress, 1);
+  FinishIfDone(ref.slot);
+}
+
+void Writer::FinishIfDone(uint32_t slot) {
+  Operation& shown = board_->operations[slot];
+  const uint32_t finished = Load(shown.proxies_finished);
+  const uint64_t completed = LoadAcquire(shown.kernels_completed);
+  if (finished != LoadAcquire(shown.proxies_started) ||
+      (LoadAcquire(shown.kernels_started) & ~completed) != 0)
+    return;
+  if ((Load(shown.flags) & kBlind) != 0) {
+    if (finished == 0 && completed == 0) return;
+  } else if (completed == 0 ||
+             static_cast<uint32_t>(__builtin_popcountll(completed)) < Load(shown.channels)) {
+    return;
+  }
+  if (!Finish(slot)) return;
+  FinishOlder(slot);
+  RefreshOpen(Load(operations_[slot].comm));
+}
+
+bool Writer::Finish(uint32_t slot) {
+  if (!Swap(board_->operations[slot].status, kOpen, kFinished)) return false;
+  Line& line = LineOf(Load(operations_[slot].comm));
+  Add(line.operations_finished, 1);
+  Add(line.progress, 1);
+  ReleaseProxies(slot);
+  return true;
+}
+
+// NCCL runs the launches of one communicator one after the other: the kernels of an
+// earlier launch than that of a finished operation have finished too, whatever we missed of them.
+void Writer::FinishOlder(uint32_t slot) {
+  const OperationState& later = operations_[slot];
+  const uint32_t plan = Load(later.plan);
+  if (plan == 0) return;
+  CommState& state = comms_[Load(later.comm)];
+  uint64_t serial = Load(state.oldest) > Load(state.head) ? Load(state.oldest) : Load(state.head);
+  for (uint32_t i = 0; i < kWalkMax && serial < Load(later.serial); ++i, ++serial) {
+    const uint64_t entry = LoadAcquire(state.order[serial & kOrderMask]);
+    if (entry >> 12 != serial) continue;
+    const uint32_t earlier = Load(operations_[entry & 0xfff].plan);
+    const Operation& shown = board_->operations[entry & 0xfff];
+    // A proxy still at work is news: its network may be what stands still.
+    if (earlier != 0 && IsEarlier(earlier, plan) &&
+        Load(shown.proxies_started) == Load(shown.proxies_finished))
+      Finish(entry & 0xfff);
+  }
+}
+
+void Writer::Reopen(uint32_t slot) {
+  if (!Swap(board_->operations[slot].status, kFinished, kOpen)) return;
+  const uint32_t comm = Load(operations_[slot].comm);
+  Add(LineOf(comm).operations_finished, -1);
+  CommState& state = comms_[comm];
+  const uint64_t serial = Load(operations_[slot].serial);
+  uint64_t oldest = Load(state.oldest);
+  while (oldest > serial && !Swap(state.oldest, oldest, serial)) oldest = Load(state.oldest);
+  RefreshOpen(comm);
+}
+
+int32_t Writer::OldestOpen(uint32_t comm) {
+  CommState& state = comms_[comm];
+  uint64_t serial = Load(state.oldest);
+  if (const uint64_t head = Load(state.head); serial < head) {
+    Swap(state.oldest, serial, head);
+    serial = head;
+  }
+  bool passed_all = true;  // everything before `serial` is settled for good
+  for (uint32_t i = 0; i < kWalkMax && serial < Load(state.tail); ++i, ++serial) {
+    const uint64_t entry = LoadAcquire(state.order[serial & kOrderMask]);
+    if (entry >> 12 != serial) {
+      passed_all = false;
+      continue;
+    }
+    const uint32_t slot = entry & 0xfff;
+    const uint32_t status = LoadAcquire(board_->operations[slot].status);
+    if (status == kOpen) return static_cast<int32_t>(slot);
+    if (status != kFinished && !(status == kCalled && Closed(operations_[slot].group)))
+      passed_all = false;
+    if (passed_all) Swap(state.oldest, serial, serial + 1);
+  }
+  return -1;
+}
+
+// Two threads may come to this at once; each looks again after it has written.
+void Writer::RefreshOpen(uint32_t comm) {
+  Line& line = LineOf(comm);
+  for (int i = 0; i < 3; ++i) {
+    const int32_t slot = OldestOpen(comm);
+    uint64_t open = 0;
+    if (slot >= 0) {
+      const Operation& shown = board_->operations[slot];
+      open = kOpenValid | FloorLog2(Bytes(Load(shown.count), Load(shown.datatype))) << 8 |
+             Load(shown.func);
+    }
+    if (Exchange(line.open, open) == open && i > 0) return;
+  }
+}
+
+}  // namespace sentinel::board
