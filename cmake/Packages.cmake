@@ -1,6 +1,7 @@
 # Every library we stand on, each from Debian 12. Why each one: docs/decisions/.
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(Boost 1.81 REQUIRED)
