@@ -2,10 +2,13 @@
 //
 // Everything runs on the io_context's thread. A handler gets a whole request and a responder it may
 // keep: it answers when it can (after a commit, say). A responder that is destroyed unanswered
-// answers 500.
+// answers 500. The io_context outlives the server; a responder or stream may outlive it and is then
+// without effect.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -61,12 +64,14 @@ class HttpServer {
   // The port really bound (asked for 0: any free one).
   virtual uint16_t port() const = 0;
   virtual int connections() const = 0;
+  // Closed at once because connections_max was reached, since the start.
+  virtual uint64_t connections_refused() const = 0;
   // Stops accepting; running requests may finish until the object goes.
   virtual void Stop() = 0;
 };
 
 // Exact paths to handlers: 404 for others, 405 with Allow for another method. A path ending in '*'
-// takes the rest.
+// takes the rest. HEAD is answered by the handler of GET.
 class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);

@@ -14,7 +14,8 @@ namespace sentinel {
 std::string WriteTerminalMessage(const TerminalMessage& message);
 
 // kInvalidArgument for anything else, repeat_times outside 1..100 and text over 4096 bytes
-// included.
+// included. All five fields are needed, in any order; others are passed over, so that a later
+// sender's alarm is not lost.
 Result<TerminalMessage> ParseTerminalMessage(std::string_view body);
 
 // "#RRGGBB"

@@ -1,0 +1,221 @@
+#include "http/client.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/clock.h"
+#include "http/parser.h"
+#include "http/serialize.h"
+
+namespace sentinel {
+namespace {
+
+using boost::asio::generic::stream_protocol;
+using boost::system::error_code;
+using Resolver = boost::asio::ip::tcp::resolver;
+
+constexpr size_t kResponseHeaderBytesMax = 16 * 1024;
+constexpr size_t kAddressesMax = 8;  // of one name, tried in turn
+constexpr uint16_t kHttpPort = 80;
+
+std::string HostHeader(const Endpoint& endpoint) {
+  if (endpoint.unix_socket) return "localhost";
+  std::string text = endpoint.ToString();
+  if (endpoint.port == kHttpPort) text.resize(text.rfind(':'));
+  return text;
+}
+
+// One request on its way. It lives in the handlers it waits for and ends in Finish.
+class Fetch : public std::enable_shared_from_this<Fetch> {
+ public:
+  Fetch(boost::asio::io_context& io, Endpoint endpoint, const HttpRequest& request,
+        HttpRequestOptions options, std::function<void(HttpOutcome)> done)
+      : endpoint_(std::move(endpoint)),
+        options_(options),
+        done_(std::move(done)),
+        socket_(io),
+        resolver_(io),
+        deadline_(io),
+        connect_deadline_(io),
+        parser_({kResponseHeaderBytesMax, options.response_bytes_max}, request.method == "HEAD"),
+        bytes_out_(SerializeRequest(request, HostHeader(endpoint_))),
+        in_(kResponseHeaderBytesMax + 1, '\0') {}
+
+  void Start() {
+    started_ = MonotonicNow();
+    deadline_.expires_after(options_.timeout);
+    deadline_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) self->FailTimeout();
+    });
+    if (endpoint_.unix_socket) {
+      addresses_.emplace_back(boost::asio::local::stream_protocol::endpoint(endpoint_.host));
+      return ConnectNext();
+    }
+    error_code not_literal;
+    auto address = boost::asio::ip::make_address(endpoint_.host, not_literal);
+    if (!not_literal) {
+      addresses_.emplace_back(boost::asio::ip::tcp::endpoint(address, endpoint_.port));
+      return ConnectNext();
+    }
+    Resolve();
+  }
+
+ private:
+  void Resolve() {
+    resolver_.async_resolve(
+        endpoint_.host, std::to_string(endpoint_.port),
+        [self = shared_from_this()](error_code error, const Resolver::results_type& found) {
+          if (self->finished_) return;
+          if (error) {
+            return self->Fail(ErrorCode::kUnavailable,
+                              "cannot resolve " + self->endpoint_.host + ": " + error.message());
+          }
+          for (const auto& entry : found) {
+            if (self->addresses_.size() == kAddressesMax) break;
+            self->addresses_.emplace_back(entry.endpoint());
+          }
+          self->ConnectNext();
+        });
+  }
+
+  void ConnectNext() {
+    if (next_address_ == addresses_.size()) {
+      return Fail(ErrorCode::kUnavailable,
+                  "cannot connect to " + endpoint_.ToString() + ": " + connect_error_);
+    }
+    const stream_protocol::endpoint& address = addresses_[next_address_++];
+    error_code ignored;
+    socket_.close(ignored);
+    size_t attempt = next_address_;
+    connect_deadline_.expires_after(options_.connect_timeout);
+    connect_deadline_.async_wait([self = shared_from_this(), attempt](error_code error) {
+      if (error || self->finished_ || self->connected_ || attempt != self->next_address_) return;
+      error_code closed;
+      self->connect_timed_out_ = true;
+      self->socket_.close(closed);  // the connect below ends with operation_aborted
+    });
+    socket_.async_connect(address, [self = shared_from_this()](error_code error) {
+      if (self->finished_) return;
+      self->connect_deadline_.cancel();
+      bool timed_out = std::exchange(self->connect_timed_out_, false);
+      if (!error && !timed_out) return self->Exchange();
+      self->connect_error_ = timed_out ? "no answer in time" : error.message();
+      self->ConnectNext();
+    });
+  }
+
+  // Writes and reads at once: a server may refuse before it has read everything, and what it says
+  // is worth more than the broken pipe.
+  void Exchange() {
+    connected_ = true;
+    boost::asio::async_write(socket_, boost::asio::buffer(bytes_out_),
+                             [self = shared_from_this()](error_code error, size_t) {
+                               if (!error) self->sent_ = true;
+                             });
+    Read();
+  }
+
+  void Read() {
+    socket_.async_read_some(boost::asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
+                            [self = shared_from_this()](error_code error, size_t bytes) {
+                              if (!self->finished_) self->OnRead(error, bytes);
+                            });
+  }
+
+  void OnRead(error_code error, size_t bytes) {
+    in_size_ += bytes;
+    ParseState state = ParseState::kMore;
+    if (error == boost::asio::error::eof) {
+      state = parser_.FeedEnd();
+      if (state != ParseState::kDone) {
+        return Fail(ErrorCode::kUnavailable, "the connection ended before the answer did");
+      }
+    } else if (error) {
+      return Fail(ErrorCode::kUnavailable, "the connection broke: " + error.message());
+    } else {
+      size_t consumed = 0;
+      state = parser_.Feed({in_.data(), in_size_}, &consumed);
+      in_.erase(0, consumed);
+      in_.resize(kResponseHeaderBytesMax + 1);
+      in_size_ -= consumed;
+    }
+    switch (state) {
+      case ParseState::kMore:
+        if (in_size_ == in_.size()) return Fail(ErrorCode::kCorrupt, "the answer is not HTTP");
+        return Read();
+      case ParseState::kDone:
+        // The answer proves that the request arrived.
+        sent_ = true;
+        return Finish(parser_.Take());
+      case ParseState::kBad:
+        return Fail(ErrorCode::kCorrupt, "the answer is not HTTP");
+      case ParseState::kHeaderTooLong:
+        return Fail(ErrorCode::kExhausted, "the answer's header is too long");
+      case ParseState::kBodyTooLong:
+        return Fail(ErrorCode::kExhausted, "the answer's body is too long");
+    }
+  }
+
+  void FailTimeout() {
+    Fail(ErrorCode::kTimeout, connected_ ? "no answer from " + endpoint_.ToString() + " in time"
+                                         : "cannot reach " + endpoint_.ToString() + " in time");
+  }
+
+  void Fail(ErrorCode code, std::string message) { Finish(Error{code, std::move(message)}); }
+
+  void Finish(Result<HttpResponse> response) {
+    if (finished_) return;
+    finished_ = true;
+    deadline_.cancel();
+    connect_deadline_.cancel();
+    resolver_.cancel();
+    error_code ignored;
+    socket_.close(ignored);
+    HttpOutcome outcome;
+    outcome.response = std::move(response);
+    outcome.sent = sent_;
+    outcome.elapsed = MonotonicNow() - started_;
+    std::exchange(done_, nullptr)(std::move(outcome));
+  }
+
+  Endpoint endpoint_;
+  HttpRequestOptions options_;
+  std::function<void(HttpOutcome)> done_;
+  stream_protocol::socket socket_;
+  Resolver resolver_;
+  boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer connect_deadline_;
+  ResponseParser parser_;
+  std::string bytes_out_;
+  std::string in_;  // fixed size; in_size_ bytes of it are unread
+  size_t in_size_ = 0;
+
+  Instant started_;
+  std::vector<stream_protocol::endpoint> addresses_;
+  size_t next_address_ = 0;
+  std::string connect_error_ = "no address";
+  bool connect_timed_out_ = false;
+  bool connected_ = false;
+  bool sent_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+void HttpFetch(boost::asio::io_context& io, const Endpoint& endpoint, HttpRequest request,
+               HttpRequestOptions options, std::function<void(HttpOutcome)> done) {
+  auto fetch = std::make_shared<Fetch>(io, endpoint, request, options, std::move(done));
+  boost::asio::post(io, [fetch] { fetch->Start(); });
+}
+
+}  // namespace sentinel

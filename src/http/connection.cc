@@ -1,0 +1,351 @@
+#include "http/connection.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+
+#include "base/clock.h"
+#include "http/serialize.h"
+
+namespace sentinel {
+namespace {
+
+using boost::system::error_code;
+
+// Answers that wait to be sent, beyond which no further request of the connection is taken up: a
+// client that asks in a row and does not read waits for itself.
+constexpr size_t kBacklogBytesMax = 256 * 1024;
+// After our last word the client may still be sending (a body we refused). Closing then would
+// reset the connection and take our answer with it, so we read on, this much and this long.
+constexpr size_t kLingerBytesMax = 1024 * 1024;
+constexpr Duration kLingerTime = std::chrono::seconds(1);
+
+class StreamOnConnection final : public HttpStream {
+ public:
+  explicit StreamOnConnection(std::weak_ptr<Connection> connection)
+      : connection_(std::move(connection)) {}
+  ~StreamOnConnection() override { Close(); }
+
+  bool Write(std::string chunk) override {
+    auto connection = connection_.lock();
+    return connection && connection->WriteStream(chunk);
+  }
+  void Close() override {
+    if (auto connection = connection_.lock()) connection->EndStream();
+    connection_.reset();
+  }
+  bool open() const override {
+    auto connection = connection_.lock();
+    return connection && connection->streaming();
+  }
+
+ private:
+  std::weak_ptr<Connection> connection_;
+};
+
+class ResponderOnConnection final : public HttpResponder {
+ public:
+  explicit ResponderOnConnection(std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)) {}
+  ~ResponderOnConnection() override {
+    if (connection_) connection_->Respond(TextResponse(500, "Internal Server Error"));
+  }
+
+  void Send(HttpResponse response) override {
+    CHECK(connection_);  // one answer to one request
+    std::exchange(connection_, nullptr)->Respond(response);
+  }
+  std::shared_ptr<HttpStream> Stream(HttpResponse head) override {
+    CHECK(connection_);
+    auto stream = std::make_shared<StreamOnConnection>(connection_);
+    std::exchange(connection_, nullptr)->BeginStream(head);
+    return stream;
+  }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+};
+
+}  // namespace
+
+std::string_view ServerContext::Date() {
+  int64_t second = std::chrono::duration_cast<std::chrono::seconds>(WallNow().since_epoch).count();
+  if (second != date_second_) {
+    date_second_ = second;
+    std::time_t time = second;
+    std::tm utc{};
+    gmtime_r(&time, &utc);
+    char text[64];
+    date_.assign(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc));
+  }
+  return date_;
+}
+
+Connection::Connection(Socket socket, std::string peer, std::shared_ptr<ServerContext> context)
+    : socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      context_(std::move(context)),
+      parser_({context_->limits.header_bytes_max, context_->limits.body_bytes_max}),
+      in_(context_->limits.header_bytes_max + 1, '\0') {}
+
+Connection::~Connection() = default;
+
+void Connection::Start() {
+  WaitForRequest();
+  // A client that connects and says nothing gets the time of a request, not that of a friend.
+  read_deadline_ = std::min(read_deadline_, MonotonicNow() + context_->limits.read_timeout);
+  StartRead();
+}
+
+void Connection::Close() {
+  if (state_ == State::kClosed) return;
+  auto self = shared_from_this();
+  state_ = State::kClosed;
+  error_code ignored;
+  socket_.close(ignored);
+  context_->connections.erase(this);
+}
+
+void Connection::CloseIfIdle() {
+  if (state_ == State::kReading && !request_begun_ && Queued() == 0) Close();
+}
+
+void Connection::Tick(Instant now) {
+  if (writing_ && now >= write_deadline_) return Close();
+  if (state_ == State::kLingering && now >= read_deadline_) return Close();
+  if (state_ != State::kReading || now < read_deadline_) return;
+  if (!reading_) return;  // it waits for the client to read our answers; write_deadline_ holds
+  if (!request_begun_) return Close();
+  Fail(408, "Request Timeout");
+  Advance();
+}
+
+void Connection::WaitForRequest() {
+  state_ = State::kReading;
+  request_begun_ = false;
+  continue_sent_ = false;
+  read_deadline_ = MonotonicNow() + context_->limits.idle_timeout;
+}
+
+void Connection::StartRead() {
+  reading_ = true;
+  socket_.async_read_some(boost::asio::buffer(in_.data() + in_end_, in_.size() - in_end_),
+                          [self = shared_from_this()](error_code error, size_t bytes) {
+                            self->reading_ = false;
+                            if (self->state_ == State::kClosed) return;
+                            if (error && error != boost::asio::error::eof) return self->Close();
+                            self->OnRead(bytes, error == boost::asio::error::eof);
+                          });
+}
+
+void Connection::OnRead(size_t bytes, bool ended) {
+  ended_ = ended_ || ended;
+  switch (state_) {
+    case State::kReading:
+    case State::kHandling:
+      in_end_ += bytes;
+      return Advance();
+    case State::kStreaming:
+      if (ended_) return Close();
+      return StartRead();
+    case State::kLingering:
+      lingered_bytes_ += bytes;
+      if (ended_ || lingered_bytes_ > kLingerBytesMax) return Close();
+      return StartRead();
+    case State::kLastWrite:
+    case State::kClosed:
+      return;
+  }
+}
+
+// Takes up what has arrived, sends what is due, and reads on: whatever happens to a connection ends
+// here.
+void Connection::Advance() {
+  auto self = shared_from_this();
+  bool starved = TakeUpRequests();
+  if (starved && ended_) {
+    state_ = State::kLastWrite;
+    linger_ = false;
+  }
+  Flush();
+  if (state_ == State::kLastWrite && Queued() == 0) return AfterLastWrite();
+  bool wants_input = (state_ == State::kReading && starved) || state_ == State::kStreaming;
+  if (wants_input && !reading_) StartRead();
+}
+
+// True if it stopped for want of input.
+bool Connection::TakeUpRequests() {
+  if (reading_) return state_ == State::kReading;
+  in_advance_ = true;
+  bool starved = false;
+  while (state_ == State::kReading && !starved) {
+    if (Queued() > kBacklogBytesMax) {
+      Flush();
+      if (Queued() > kBacklogBytesMax) break;
+      continue;
+    }
+    if (in_begin_ == in_end_) {
+      in_begin_ = in_end_ = 0;
+      starved = true;
+      break;
+    }
+    if (!request_begun_) {
+      request_begun_ = true;
+      read_deadline_ = MonotonicNow() + context_->limits.read_timeout;
+    }
+    starved = !TakeUpOne();
+  }
+  in_advance_ = false;
+  return starved;
+}
+
+// False if the request is not whole yet.
+bool Connection::TakeUpOne() {
+  size_t consumed = 0;
+  ParseState parsed =
+      parser_.Feed(std::string_view(in_).substr(in_begin_, in_end_ - in_begin_), &consumed);
+  in_begin_ += consumed;
+  switch (parsed) {
+    case ParseState::kDone:
+      Dispatch();
+      return true;
+    case ParseState::kMore:
+      break;
+    case ParseState::kBad:
+      Fail(400, "Bad Request");
+      return true;
+    case ParseState::kHeaderTooLong:
+      Fail(431, "Request Header Fields Too Large");
+      return true;
+    case ParseState::kBodyTooLong:
+      Fail(413, "Content Too Large");
+      return true;
+  }
+  if (in_begin_ > 0) {
+    std::memmove(in_.data(), in_.data() + in_begin_, in_end_ - in_begin_);
+    in_end_ -= in_begin_;
+    in_begin_ = 0;
+  }
+  if (in_end_ == in_.size()) {  // a chunk's framing that never ends
+    Fail(400, "Bad Request");
+    return true;
+  }
+  if (!continue_sent_ && parser_.ContinueIsDue()) {
+    continue_sent_ = true;
+    out_.append("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  return false;
+}
+
+void Connection::Dispatch() {
+  keep_alive_ = parser_.keep_alive();
+  http11_ = parser_.http11();
+  HttpRequest request = parser_.Take();
+  head_ = request.method == "HEAD";
+  request.peer = peer_;
+  state_ = State::kHandling;
+  auto context = context_;  // the handler may end the server
+  context->handler(std::move(request), std::make_unique<ResponderOnConnection>(shared_from_this()));
+}
+
+void Connection::Fail(int status, std::string_view why) {
+  state_ = State::kLastWrite;
+  linger_ = true;
+  AppendResponse(TextResponse(status, std::string(why)), BodyFraming::kLength,
+                 ConnectionFate::kClose, context_->Date(), &out_);
+}
+
+void Connection::Respond(const HttpResponse& response) {
+  if (state_ != State::kHandling) return;  // closed meanwhile
+  bool keep = keep_alive_ && !context_->stopping;
+  ConnectionFate fate = !keep     ? ConnectionFate::kClose
+                        : http11_ ? ConnectionFate::kKeep
+                                  : ConnectionFate::kKeepHttp10;
+  AppendResponse(response, head_ ? BodyFraming::kNoBody : BodyFraming::kLength, fate,
+                 context_->Date(), &out_);
+  if (keep) {
+    WaitForRequest();
+  } else {
+    state_ = State::kLastWrite;
+    linger_ = true;
+  }
+  if (!in_advance_) Advance();
+}
+
+void Connection::BeginStream(const HttpResponse& head) {
+  if (state_ != State::kHandling) return;
+  state_ = State::kStreaming;
+  AppendResponse(head, http11_ ? BodyFraming::kChunked : BodyFraming::kUntilEnd,
+                 ConnectionFate::kClose, context_->Date(), &out_);
+  if (!head.body.empty()) WriteStream(head.body);
+  if (state_ == State::kStreaming && head_) EndStream();
+  if (!in_advance_) Advance();
+}
+
+bool Connection::WriteStream(std::string_view chunk) {
+  if (state_ != State::kStreaming) return false;
+  if (chunk.empty() || head_) return true;
+  if (Queued() + chunk.size() > context_->limits.stream_bytes_max) {
+    Close();
+    return false;
+  }
+  if (http11_) {
+    AppendChunk(chunk, &out_);
+  } else {
+    out_.append(chunk);
+  }
+  Flush();
+  return state_ == State::kStreaming;
+}
+
+void Connection::EndStream() {
+  if (state_ != State::kStreaming) return;
+  if (http11_ && !head_) AppendChunk("", &out_);
+  state_ = State::kLastWrite;
+  linger_ = true;
+  if (!in_advance_) Advance();
+}
+
+// Most answers fit the socket's buffer, so they are sent on the spot and cost no turn of the
+// event loop; only the rest of a long one waits.
+void Connection::Flush() {
+  if (writing_ || out_.empty() || state_ == State::kClosed) return;
+  in_flight_.clear();
+  in_flight_.swap(out_);
+  error_code error;
+  in_flight_sent_ = socket_.write_some(boost::asio::buffer(in_flight_), error);
+  if (error && error != boost::asio::error::would_block) return Close();
+  if (in_flight_sent_ == in_flight_.size()) return;
+  writing_ = true;
+  write_deadline_ = MonotonicNow() + context_->limits.idle_timeout;
+  WriteRest();
+}
+
+void Connection::WriteRest() {
+  socket_.async_write_some(
+      boost::asio::buffer(in_flight_.data() + in_flight_sent_, in_flight_.size() - in_flight_sent_),
+      [self = shared_from_this()](error_code error, size_t bytes) {
+        if (self->state_ == State::kClosed) return;
+        if (error) return self->Close();
+        self->in_flight_sent_ += bytes;
+        if (self->in_flight_sent_ < self->in_flight_.size()) return self->WriteRest();
+        self->writing_ = false;
+        self->Advance();
+      });
+}
+
+void Connection::AfterLastWrite() {
+  if (!linger_ || ended_) return Close();
+  error_code ignored;
+  socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  state_ = State::kLingering;
+  read_deadline_ = MonotonicNow() + kLingerTime;
+  in_begin_ = in_end_ = 0;
+  if (!reading_) StartRead();
+}
+
+}  // namespace sentinel

@@ -1,0 +1,109 @@
+// One connection of a server: bytes in, requests to the handler, answers out, deadlines kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include "base/time.h"
+#include "http/parser.h"
+#include "http/server.h"
+
+namespace sentinel {
+
+class Connection;
+
+// What the connections of one server share. It outlives the server while a responder is held.
+struct ServerContext {
+  HttpLimits limits;
+  HttpHandler handler;
+  std::map<Connection*, std::shared_ptr<Connection>> connections;
+  bool stopping = false;  // answers say "Connection: close"
+
+  // Now, as a Date header wants it; formatted once a second.
+  std::string_view Date();
+
+ private:
+  int64_t date_second_ = -1;
+  std::string date_;
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+
+  Connection(Socket socket, std::string peer, std::shared_ptr<ServerContext> context);
+  ~Connection();
+
+  void Start();
+  // Gone at once, whatever was under way.
+  void Close();
+  // For a server that stops: closes if no request is under way.
+  void CloseIfIdle();
+  // Enforces the deadlines; the server calls it a few times within the shortest of them.
+  void Tick(Instant now);
+
+  // The answer to the request handed out last.
+  void Respond(const HttpResponse& response);
+  void BeginStream(const HttpResponse& head);
+  bool WriteStream(std::string_view chunk);
+  void EndStream();
+  bool streaming() const { return state_ == State::kStreaming; }
+
+ private:
+  enum class State {
+    kReading,    // a request, or the wait for one
+    kHandling,   // the handler has it; nothing is read
+    kStreaming,  // a response without an end; what arrives is thrown away
+    kLastWrite,  // what is queued is the last
+    kLingering,  // all said; reading what the client still sends, so that it can read our answer
+    kClosed,
+  };
+
+  void StartRead();
+  void OnRead(size_t bytes, bool ended);
+  void Advance();
+  bool TakeUpRequests();
+  bool TakeUpOne();
+  void Dispatch();
+  void Fail(int status, std::string_view why);
+  void Flush();
+  void WriteRest();
+  void AfterLastWrite();
+  size_t Queued() const { return out_.size() + (in_flight_.size() - in_flight_sent_); }
+  void WaitForRequest();
+
+  Socket socket_;
+  std::string peer_;
+  std::shared_ptr<ServerContext> context_;
+  RequestParser parser_;
+
+  State state_ = State::kReading;
+  bool reading_ = false;
+  bool in_advance_ = false;  // TakeUpRequests is on the stack: Respond leaves the rest to it
+  bool request_begun_ = false;
+  bool continue_sent_ = false;
+  bool keep_alive_ = true;
+  bool http11_ = true;
+  bool head_ = false;
+  bool ended_ = false;  // the client will send no more
+  bool linger_ = false;
+
+  std::string in_;  // fixed size; the unread bytes are [in_begin_, in_end_)
+  size_t in_begin_ = 0;
+  size_t in_end_ = 0;
+  size_t lingered_bytes_ = 0;
+
+  std::string out_;        // next to send
+  std::string in_flight_;  // being sent
+  size_t in_flight_sent_ = 0;
+  bool writing_ = false;
+
+  Instant read_deadline_;
+  Instant write_deadline_;
+};
+
+}  // namespace sentinel

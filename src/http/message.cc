@@ -1,0 +1,96 @@
+#include "http/message.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace sentinel {
+namespace {
+
+constexpr size_t kUnixPathMax = 107;  // sun_path less its terminating zero
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+Error BadEndpoint(std::string_view text, std::string_view why) {
+  return Error{ErrorCode::kInvalidArgument, "'" + std::string(text) +
+                                                "' is not an address: " + std::string(why) +
+                                                " (expected host[:port], [v6]:port or unix:/path)"};
+}
+
+}  // namespace
+
+bool CaseInsensitiveLess::operator()(std::string_view a, std::string_view b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                      [](char x, char y) { return Lower(x) < Lower(y); });
+}
+
+std::string_view HttpRequest::Header(std::string_view name) const {
+  auto found = headers.find(name);
+  return found == headers.end() ? std::string_view() : std::string_view(found->second);
+}
+
+HttpResponse TextResponse(int status, std::string text) {
+  HttpResponse response;
+  response.status = status;
+  response.body = std::move(text);
+  return response;
+}
+
+HttpResponse JsonResponse(int status, std::string json) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "application/json";
+  response.body = std::move(json);
+  return response;
+}
+
+std::string Endpoint::ToString() const {
+  if (unix_socket) return "unix:" + host;
+  bool v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port) {
+  Endpoint endpoint;
+  endpoint.port = default_port;
+  if (text.starts_with("unix:")) {
+    endpoint.host = text.substr(5);
+    endpoint.port = 0;
+    endpoint.unix_socket = true;
+    if (endpoint.host.empty()) return BadEndpoint(text, "the socket's path is missing");
+    if (endpoint.host.size() > kUnixPathMax) return BadEndpoint(text, "the path is too long");
+    return endpoint;
+  }
+  std::string_view port;
+  bool has_port = false;
+  if (text.starts_with("[")) {
+    size_t close = text.find(']');
+    if (close == std::string_view::npos) return BadEndpoint(text, "']' is missing");
+    endpoint.host = text.substr(1, close - 1);
+    std::string_view rest = text.substr(close + 1);
+    has_port = rest.starts_with(":");
+    if (!rest.empty() && !has_port) return BadEndpoint(text, "what follows ']' is not a port");
+    if (has_port) port = rest.substr(1);
+  } else {
+    size_t colon = text.find(':');
+    endpoint.host = text.substr(0, colon);
+    has_port = colon != std::string_view::npos;
+    if (has_port) port = text.substr(colon + 1);
+    if (port.find(':') != std::string_view::npos) {
+      return BadEndpoint(text, "an IPv6 address needs brackets");
+    }
+  }
+  if (endpoint.host.empty()) return BadEndpoint(text, "the host is missing");
+  if (endpoint.host.find_first_of(" \t\r\n/@") != std::string::npos) {
+    return BadEndpoint(text, "the host holds a character no host has");
+  }
+  if (has_port) {
+    auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+    if (error != std::errc() || end != port.data() + port.size()) {
+      return BadEndpoint(text, "the port is not a number up to 65535");
+    }
+  }
+  return endpoint;
+}
+
+}  // namespace sentinel

@@ -1,0 +1,234 @@
+// Verdicts and events in; incidents, and what terminals are to be told, out.
+//
+// Pure: the caller brings the time and everything that happens, passes the notifications on to an
+// outbox and tells what became of them, and keeps the incidents that changed. It knows no socket,
+// no disk, no JSON.
+//
+// Life of an incident: suspected (nobody is told) -> open -> acknowledged -> closed. A debounce
+// window runs per identity and terminal from the moment that terminal has *answered*; while
+// nothing has been delivered, repeats are counted and nothing else.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/time.h"
+#include "incident/event_table.h"
+#include "incident/site.h"
+#include "model/event.h"
+#include "model/incident.h"
+#include "model/verdict.h"
+
+namespace sentinel {
+
+struct IncidentPolicy {
+  Duration debounce = std::chrono::seconds(120);
+  Duration lease = std::chrono::minutes(10);  // of a sender that never says `resolved`
+  Duration voice_hold = std::chrono::seconds(10);
+  Duration retry_failed_after = std::chrono::seconds(10);  // a repeat may ring again so long after
+                                                           // a delivery was given up
+  Language language = Language::kChinese;
+  EventTable table;
+};
+
+// Open incidents; beyond it the least severe and, among those, the oldest is closed as superseded.
+constexpr size_t kOpenIncidentsMax = 65'536;
+// Closed ones that are remembered; beyond it the oldest goes.
+constexpr size_t kClosedIncidentsMax = 100;
+// Suspicions that came to nothing, remembered for the status page.
+constexpr size_t kClearedSuspicionsMax = 20;
+// Debounce windows of incidents that have closed; beyond it the oldest is forgotten.
+constexpr size_t kWindowsMax = 65'536;
+// Closed identities whose number of the last incident is remembered; beyond it the oldest goes.
+constexpr size_t kOccurrencesMax = 65'536;
+
+enum class IncidentChange : uint8_t {
+  kSuspected,
+  kConfirmed,
+  kOpened,
+  kEscalated,
+  kCorrected,
+  kUpdated,
+  kAcknowledged,
+  kClosed,
+};
+std::string_view IncidentChangeName(IncidentChange change);
+
+class IncidentBook {
+ public:
+  IncidentBook(IncidentPolicy policy, Site site);
+  ~IncidentBook();
+
+  struct EventOutcome {
+    bool suppressed = false;  // known already: counted, nobody is told again
+    std::string incident;     // its id; empty: it concerns none (a recovery of what is not open)
+  };
+  EventOutcome OnEvent(const Event& event, JobPresence presence, Moment now);
+  // The same event once more, where the last OnEvent for it named this incident and severity.
+  // Counts it and returns true if OnEvent would do just that; else nothing has happened.
+  bool CountRepeat(const std::string& incident, Severity severity, Moment now);
+
+  void OnVerdict(const Verdict& verdict, Moment now);
+  // A network port of that host has changed its state: voices about it wait.
+  void OnPortEvent(const std::string& host, Moment now);
+
+  // What became of a notification.
+  void OnAttempt(const std::string& message);
+  void OnDelivered(const std::string& message, Moment now);
+  void OnSuperseded(const std::string& message);
+  // Given up. `unconfirmed`: it may have been carried out, so another terminal takes over.
+  void OnFailed(const std::string& message, const std::string& error, bool unconfirmed, Moment now);
+  void OnAttemptError(const std::string& message, const std::string& error);
+
+  // Somebody pressed the button at this terminal: what it shows is acknowledged. Returns how many.
+  int Acknowledge(const std::string& terminal, const std::string& by, Moment now);
+
+  // A terminal no longer answers (the others are told, and take over what only it would have
+  // shown), or answers again.
+  void OnTerminalLost(const std::string& terminal, Moment now);
+  void OnTerminalBack(const std::string& terminal, Moment now);
+
+  // Leases that end, voices that were held back.
+  void Advance(Moment now);
+  std::optional<Instant> NextWake() const;
+
+  // What `message` has to look like on a terminal that knows one message at a time: it keeps the
+  // light of the most severe incident that burns there.
+  TerminalMessage Picture(const Notification& notification) const;
+
+  struct Change {
+    std::string incident;
+    IncidentChange change;
+  };
+  struct Cancel {
+    std::string incident;
+    std::string terminal;
+  };
+  struct Actions {
+    std::vector<Notification> notifications;  // for the outbox, in order
+    std::vector<Cancel> cancels;              // what waits for that terminal is pointless now
+    std::vector<Change> changes;              // for the log
+    std::vector<std::string> touched;  // incidents to be kept (again), each once; a mere count is
+                                       // told by TakeCounted
+  };
+  Actions TakeActions();
+  // Incidents whose count or lease alone has moved since the last call.
+  std::vector<std::string> TakeCounted();
+
+  const Incident* Find(const std::string& id) const;
+  // Not closed ones, newest first; then, if asked, the closed ones that are remembered.
+  std::vector<const Incident*> List(bool with_closed, size_t max) const;
+  size_t open() const { return open_.size(); }
+
+  // Takes back what an earlier process kept: open incidents go on, windows go on, pending
+  // notifications are handed out again under their old ids. Instants of another boot are rebuilt
+  // from wall time.
+  void Restore(std::vector<Incident> incidents, Moment now);
+
+ private:
+  enum class Source : uint8_t { kEvent, kAgent, kOwn };
+
+  // What one terminal has been told of one incident.
+  struct Lamp {
+    uint64_t sequence = 0;
+    std::string pending;     // the newest notification not answered yet
+    bool attempted = false;  // it may show something
+    bool shown = false;      // it has answered to a light
+    bool announced = false;  // it has spoken
+    bool announced_p0 = false;
+    std::optional<Instant> window_from;
+    std::optional<Instant> failed;
+  };
+  struct Entry {
+    Incident incident;
+    Source source = Source::kEvent;
+    std::map<std::string, Lamp> lamps;
+    std::string host_key;  // identity name
+    std::string place;     // what the sentence names; a change of it is a correction
+    std::optional<Instant> voice_at;
+    uint64_t serial = 0;
+    bool adoptable = false;  // from an earlier process, no verdict has claimed it yet
+    std::string adopted_as;  // the identity of the verdict that claimed it
+    bool counted = false;
+  };
+  using BurningKey = std::tuple<int, uint64_t, std::string>;  // how loud, serial, id
+  enum class Alarm : uint8_t { kLease, kVoice };
+  struct Timer {
+    Instant at;
+    std::string incident;
+    Alarm alarm = Alarm::kLease;
+    friend bool operator<(const Timer& a, const Timer& b) { return b.at < a.at; }
+  };
+
+  // incident_book.cc: what happens to an incident.
+  Entry* FindEntry(const std::string& id);
+  Entry* FindOpen(const std::string& identity);
+  Entry& Create(std::string identity, Source source, Moment now);
+  void Open(Entry& entry, Severity severity, Moment now);
+  void Close(Entry& entry, CloseReason reason, Moment now);
+  EventOutcome OnFiring(const Event& event, Severity severity, Moment now);
+  EventOutcome OnRecovery(const Event& event, Moment now);
+  void DescribeEvent(Entry& entry, const Event& event);
+  void DescribeVerdict(Entry& entry, const Verdict& verdict);
+  Entry* Adopt(const Verdict& verdict);
+  void Refine(Entry& entry, const Verdict& verdict, Severity severity, const std::string& old_place,
+              Moment now);
+  bool PortMovedLately(const Incident& incident, Moment now) const;
+  void IndexOpen(Entry& entry);
+  void UnindexOpen(const Entry& entry);
+  void MakeRoom(Moment now);
+  void ForgetClosed();
+  void Touch(const Entry& entry);
+  void Changed(const Entry& entry, IncidentChange change);
+
+  // incident_announce.cc: who is told.
+  void Announce(Entry& entry, NotifyReason reason, Moment now);
+  void Notify(Entry& entry, const std::string& terminal, NotifyReason reason, Severity severity,
+              TerminalMessage message, Moment now);
+  bool Suppressed(const Lamp& lamp, Instant now) const;
+  bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
+  void TellClosed(Entry& entry, CloseReason reason, Moment now);
+  void SpeakHeld(Entry& entry, Moment now);
+  void TakeOver(Entry& entry, const std::string& lost, Moment now);
+  void Burn(Entry& entry, const std::string& terminal);
+  void Extinguish(const Entry& entry);
+  BurningKey KeyOf(const Entry& entry) const;
+  NotificationRecord* RecordOf(const std::string& message, Entry** entry);
+  void KeepWindows(const Entry& entry, Moment now);
+  void WelcomeNewTerminals(Entry& entry, Moment now);
+
+  IncidentPolicy policy_;
+  Site site_;
+  std::unordered_map<std::string, std::unique_ptr<Entry>> entries_;
+  std::unordered_map<std::string, std::string> open_by_identity_;
+  std::set<std::tuple<Severity, uint64_t, std::string>> open_;  // least worth keeping first
+  std::unordered_map<std::string, std::set<std::string>> open_by_host_;
+  std::unordered_map<std::string, std::set<std::string>> open_by_job_;
+  std::unordered_map<std::string, std::string> incident_of_message_;
+  std::map<std::string, std::set<BurningKey>> burning_;  // by terminal; the loudest last
+  std::map<std::string, int> announced_p0_;              // by terminal, open ones
+  std::deque<std::string> closed_;                       // oldest first
+  std::deque<std::string> cleared_;
+  using WindowKey = std::pair<std::string, std::string>;  // identity, terminal
+  std::map<WindowKey, Instant> windows_;                  // of closed incidents: since when
+  std::deque<WindowKey> window_order_;
+  std::unordered_map<std::string, uint64_t> last_occurrence_;  // by identity
+  std::deque<std::string> occurrence_order_;
+  std::map<std::string, Instant> port_events_;
+  std::priority_queue<Timer> timers_;
+  uint64_t next_serial_ = 1;
+  Actions actions_;
+  std::unordered_set<std::string> touched_;
+  std::vector<std::string> counted_;
+};
+
+}  // namespace sentinel

@@ -1,0 +1,520 @@
+#include "incident/incident_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sentinel {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A gateway's life around the book: a clock that is turned by hand, and terminals that answer.
+class Floor {
+ public:
+  explicit Floor(std::vector<std::string> terminals = {"hall"}, std::vector<HostEntry> hosts = {},
+                 IncidentPolicy policy = {})
+      : book(std::move(policy), Site(std::move(terminals), {}, std::move(hosts))) {}
+
+  Moment now{Instant{seconds(1000)}, WallTime{seconds(1'795'996'334)}};
+  IncidentBook book;
+  std::vector<Notification> told;  // delivered, in order
+  std::vector<Notification> lost;  // handed out while the lamp was down
+  std::vector<IncidentBook::Cancel> cancelled;
+  bool lamp_up = true;
+
+  void Pass(Duration d) {
+    now.mono = now.mono + d;
+    now.wall = now.wall + std::chrono::duration_cast<std::chrono::milliseconds>(d);
+    book.Advance(now);
+    Deliver();
+  }
+  void Deliver() {
+    for (IncidentBook::Actions actions = book.TakeActions();
+         !actions.notifications.empty() || !actions.cancels.empty(); actions = book.TakeActions()) {
+      for (auto& cancel : actions.cancels) cancelled.push_back(cancel);
+      for (Notification& n : actions.notifications) {
+        if (!lamp_up) {
+          lost.push_back(n);
+          continue;
+        }
+        book.OnAttempt(n.id);
+        n.message = book.Picture(n);
+        book.OnDelivered(n.id, now);
+        told.push_back(n);
+      }
+    }
+  }
+  IncidentBook::EventOutcome Post(const Event& event) {
+    auto outcome = book.OnEvent(event, JobPresence::kUnknown, now);
+    Deliver();
+    return outcome;
+  }
+  void Judge(const Verdict& verdict) {
+    book.OnVerdict(verdict, now);
+    Deliver();
+  }
+};
+
+Event Make(std::string type, std::string host = "gpu-worker-08-5f7c9d8b4a",
+           std::optional<int> gpu = std::nullopt) {
+  Event event;
+  event.cluster_rack = "A03";
+  event.node_host = std::move(host);
+  event.event_type = std::move(type);
+  event.gpu_index = gpu;
+  return event;
+}
+
+Verdict Hang(VerdictStage stage, HangClass hang_class, std::string host = "n2", Rank rank = 2) {
+  Verdict v;
+  v.comm = {"job-1", 0x39236b6fe26e2058, 4};
+  v.epoch = 1;
+  v.stage = stage;
+  v.hang_class = hang_class;
+  if (!host.empty()) {
+    v.culprit.rank = rank;
+    v.culprit.place.host = host;
+  }
+  v.stalled = std::chrono::milliseconds(1600);
+  return v;
+}
+
+std::vector<HostEntry> Racks() {
+  HostEntry a;
+  a.name = "n2";
+  a.rack = "A03";
+  HostEntry b;
+  b.name = "n3";
+  b.rack = "A04";
+  return {a, b};
+}
+
+TEST(IncidentBook, AnEventLightsTheLampAndSpeaksTheContractsSentence) {
+  Floor floor;
+  auto outcome = floor.Post(Make("NCCL_TIMEOUT"));
+  EXPECT_FALSE(outcome.suppressed);
+  ASSERT_THAT(floor.told, SizeIs(1));
+  const TerminalMessage& message = floor.told[0].message;
+  EXPECT_EQ(message.text,
+            "训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起");
+  EXPECT_EQ(message.color, (Color{0xFF, 0, 0}));
+  EXPECT_EQ(message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(message.audio_mode, AudioMode::kCycle);
+  EXPECT_EQ(message.repeat_times, 3);
+  EXPECT_EQ(floor.told[0].reason, NotifyReason::kFirst);
+}
+
+TEST(IncidentBook, AStormOfDuplicatesRingsOnceAWindow) {
+  Floor floor;
+  std::string id = floor.Post(Make("NCCL_TIMEOUT")).incident;
+  for (int i = 0; i < 119; ++i) {
+    floor.Pass(seconds(1));
+    auto outcome = floor.Post(Make("NCCL_TIMEOUT", "gpu-worker-08-6a7c9d8b4b"));
+    EXPECT_TRUE(outcome.suppressed);
+    EXPECT_EQ(outcome.incident, id);
+  }
+  EXPECT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.book.Find(id)->count, 120u);
+  floor.Pass(seconds(1));
+  EXPECT_FALSE(floor.Post(Make("NCCL_TIMEOUT")).suppressed);
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].reason, NotifyReason::kRepeated);
+}
+
+TEST(IncidentBook, TheWindowRunsFromDeliverySoADeadLampLosesNothing) {
+  Floor floor;
+  floor.lamp_up = false;
+  std::string id = floor.Post(Make("NCCL_TIMEOUT")).incident;
+  for (int i = 0; i < 360; ++i) {
+    floor.Pass(seconds(10));
+    EXPECT_TRUE(floor.Post(Make("NCCL_TIMEOUT")).suppressed);
+  }
+  // One notification waits, whatever was repeated; the outbox still has it.
+  ASSERT_THAT(floor.lost, SizeIs(1));
+  floor.book.OnAttempt(floor.lost[0].id);
+  floor.book.OnDelivered(floor.lost[0].id, floor.now);
+  EXPECT_EQ(floor.book.Find(id)->count, 361u);
+  floor.Pass(seconds(60));
+  EXPECT_TRUE(floor.Post(Make("NCCL_TIMEOUT")).suppressed);
+  floor.lamp_up = true;
+  floor.Pass(seconds(60));
+  EXPECT_FALSE(floor.Post(Make("NCCL_TIMEOUT")).suppressed);
+}
+
+TEST(IncidentBook, ARiseInSeverityPassesAtOnce) {
+  Floor floor;
+  Event mild = Make("FAN_SLOW");
+  mild.gpu_util = 50;
+  std::string id = floor.Post(mild).incident;
+  Event grave = mild;
+  grave.gpu_util = 2;
+  auto outcome = floor.Post(grave);
+  EXPECT_FALSE(outcome.suppressed);
+  EXPECT_EQ(outcome.incident, id);
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].reason, NotifyReason::kEscalated);
+  EXPECT_EQ(floor.told[1].message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(floor.told[1].message.text,
+            "算力水准预警，机架 A03 节点 gpu-worker-08 算力利用率突降至百分之 2");
+  // A fall does not.
+  EXPECT_TRUE(floor.Post(mild).suppressed);
+}
+
+TEST(IncidentBook, CardsAndHostsAndTypesAreDifferentIncidents) {
+  Floor floor;
+  std::set<std::string> ids;
+  ids.insert(floor.Post(Make("XID_FATAL", "n1", 1)).incident);
+  ids.insert(floor.Post(Make("XID_FATAL", "n1", 2)).incident);
+  ids.insert(floor.Post(Make("XID_FATAL", "n2", 1)).incident);
+  ids.insert(floor.Post(Make("NVLINK_ERROR", "n1", 1)).incident);
+  // A separator inside a field makes no two identities equal.
+  Event a = Make("X\",\"y");
+  Event b = Make("X");
+  ids.insert(floor.Post(a).incident);
+  ids.insert(floor.Post(b).incident);
+  // Names that sound alike are not the same host.
+  ids.insert(floor.Post(Make("THERMAL", "a-very-long-host-name-in-hall-1")).incident);
+  ids.insert(floor.Post(Make("THERMAL", "a-very-long-host-name-in-hall-2")).incident);
+  EXPECT_THAT(ids, SizeIs(8));
+}
+
+TEST(IncidentBook, TwoTerminalsHaveTheirOwnWindows) {
+  Floor floor({"hall", "office"});
+  floor.lamp_up = false;
+  std::string id = floor.Post(Make("NCCL_TIMEOUT")).incident;
+  ASSERT_THAT(floor.lost, SizeIs(2));
+  EXPECT_NE(floor.lost[0].id, floor.lost[1].id);
+  floor.book.OnAttempt(floor.lost[0].id);
+  floor.book.OnDelivered(floor.lost[0].id, floor.now);
+  floor.Pass(seconds(121));
+  // hall's window is over; office is still being told.
+  floor.Post(Make("NCCL_TIMEOUT"));
+  ASSERT_THAT(floor.lost, SizeIs(3));
+  EXPECT_EQ(floor.lost[2].terminal, floor.lost[0].terminal);
+}
+
+TEST(IncidentBook, NoticesReachNoLamp) {
+  Floor floor;
+  auto outcome = floor.Post(Make("LINK_FLAP"));
+  EXPECT_FALSE(outcome.suppressed);
+  EXPECT_EQ(floor.book.Find(outcome.incident)->severity, Severity::kNotice);
+  EXPECT_THAT(floor.told, IsEmpty());
+}
+
+TEST(IncidentBook, ARecoveryTurnsTheLampGreenOnceAndOnlyForWhatWasAnnounced) {
+  Floor floor;
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  auto outcome = floor.Post(Make("RECOVERED", "n1"));
+  EXPECT_FALSE(outcome.suppressed);
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].message.text, "训练集群已恢复正常");
+  EXPECT_EQ(floor.told[1].message.color, (Color{0, 0xFF, 0}));
+  EXPECT_EQ(floor.told[1].message.light_mode, LightMode::kSteady);
+  EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kOnce);
+  EXPECT_EQ(floor.book.Find(outcome.incident)->close_reason, CloseReason::kMoved);
+  EXPECT_TRUE(floor.Post(Make("RECOVERED", "n1")).suppressed);
+  EXPECT_THAT(floor.told, SizeIs(2));
+}
+
+TEST(IncidentBook, GreenWaitsForTheLastAnnouncedP0) {
+  Floor floor;
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.Post(Make("NCCL_TIMEOUT", "n2"));
+  floor.Post(Make("RECOVERED", "n1"));
+  // The other one keeps its light, silently.
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(floor.told.back().message.audio_mode, AudioMode::kOff);
+  floor.Post(Make("RECOVERED", "n2"));
+  EXPECT_EQ(floor.told.back().message.text, "训练集群已恢复正常");
+}
+
+TEST(IncidentBook, AWarningUnderAnEmergencyKeepsTheRedLight) {
+  Floor floor;
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.Post(Make("NVLINK_ERROR", "n9", 1));
+  EXPECT_EQ(floor.told.back().message.color, (Color{0xFF, 0, 0}));
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(floor.told.back().message.audio_mode, AudioMode::kOnce);
+  EXPECT_THAT(floor.told.back().message.text, testing::HasSubstr("NVLink"));
+}
+
+TEST(IncidentBook, ResolvedSpeaksOfItsOwnTypeAlone) {
+  Floor floor;
+  std::string dead = floor.Post(Make("XID_FATAL", "n1", 3)).incident;
+  floor.Post(Make("NVLINK_ERROR", "n1", 3));
+  Event over = Make("NVLINK_ERROR", "n1", 3);
+  over.state = EventState::kResolved;
+  EXPECT_FALSE(floor.Post(over).suppressed);
+  EXPECT_EQ(floor.book.Find(dead)->state, IncidentState::kOpen);
+  over.event_type = "XID_FATAL";
+  floor.Post(over);
+  EXPECT_EQ(floor.book.Find(dead)->close_reason, CloseReason::kResolved);
+  // A card that works again says nothing of the job: no green.
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kOff);
+}
+
+TEST(IncidentBook, ASenderThatFallsSilentExpiresAndTheLightGoesOut) {
+  Floor floor;
+  std::string id = floor.Post(Make("NCCL_TIMEOUT")).incident;
+  floor.Pass(minutes(9));
+  floor.Post(Make("NCCL_TIMEOUT"));
+  floor.Pass(minutes(9));
+  EXPECT_EQ(floor.book.Find(id)->state, IncidentState::kOpen);
+  floor.Pass(minutes(1) + seconds(1));
+  EXPECT_EQ(floor.book.Find(id)->close_reason, CloseReason::kExpired);
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kOff);
+  EXPECT_EQ(floor.told.back().message.audio_mode, AudioMode::kOff);
+}
+
+TEST(IncidentBook, ASuspicionReachesNoLampAndARedVerdictDoes) {
+  Floor floor({"hall"}, Racks());
+  floor.Judge(Hang(VerdictStage::kSuspected, HangClass::kUnknown, ""));
+  floor.Pass(std::chrono::milliseconds(60));
+  floor.Judge(Hang(VerdictStage::kConfirmed, HangClass::kGpuStuck));
+  EXPECT_THAT(floor.told, IsEmpty());
+  floor.Pass(seconds(1));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].message.text,
+            "训练集群紧急预警，机架 A03 节点 n2 触发通信死锁，全环算力挂起");
+  const Incident& incident = *floor.book.Find(floor.told[0].incident);
+  EXPECT_EQ(incident.event_type, "NCCL_TIMEOUT");
+  EXPECT_LT(incident.suspected->mono, incident.confirmed->mono);
+  EXPECT_LT(incident.confirmed->mono, incident.red->mono);
+  EXPECT_EQ(incident.delivered->mono, floor.now.mono);
+}
+
+TEST(IncidentBook, AHangThatHealsTurnsGreenAndOneThatEndsGoesDark) {
+  for (bool ended : {false, true}) {
+    Floor floor({"hall"}, Racks());
+    floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+    Verdict over = Hang(VerdictStage::kHealed, HangClass::kGpuStuck);
+    over.ended = ended;
+    floor.Judge(over);
+    ASSERT_THAT(floor.told, SizeIs(2));
+    EXPECT_EQ(floor.told[1].message.light_mode, ended ? LightMode::kOff : LightMode::kSteady);
+    EXPECT_EQ(floor.book.Find(floor.told[0].incident)->close_reason,
+              ended ? CloseReason::kEnded : CloseReason::kMoved);
+  }
+}
+
+TEST(IncidentBook, ASuspicionThatClearsIsSilent) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kSuspected, HangClass::kUnknown, ""));
+  floor.Judge(Hang(VerdictStage::kHealed, HangClass::kUnknown, ""));
+  EXPECT_THAT(floor.told, IsEmpty());
+  EXPECT_EQ(floor.book.open(), 0u);
+}
+
+TEST(IncidentBook, ACorrectionIsSpokenOnlyIfThePlaceChanges) {
+  Floor floor({"hall"}, Racks());
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNotEntered));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  EXPECT_THAT(floor.told, SizeIs(1));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck, "n3", 3));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].reason, NotifyReason::kCorrected);
+  EXPECT_EQ(floor.told[1].message.text,
+            "更正，训练集群紧急预警，机架 A04 节点 n3 触发通信死锁，全环算力挂起");
+  EXPECT_EQ(floor.book.open(), 1u);
+}
+
+TEST(IncidentBook, AHangWithoutAPlaceNamesItsSuspects) {
+  Floor floor({"hall"}, Racks());
+  Verdict v = Hang(VerdictStage::kRed, HangClass::kNetwork, "");
+  v.culprit.edge = Edge{1, 2};
+  v.suspects = {1, 2};
+  for (Rank r : {1, 2}) {
+    Member m;
+    m.rank = r;
+    m.place.host = r == 1 ? "n2" : "n3";
+    v.members.push_back(m);
+  }
+  floor.Judge(v);
+  EXPECT_EQ(floor.told.at(0).message.text,
+            "任务 job-1 通信停滞，故障点未定位，疑似 A03 n2、A04 n3");
+}
+
+TEST(IncidentBook, TheVoiceOfADeadProcessWaitsAndTheLightDoesNot) {
+  Floor floor({"hall"}, Racks());
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kProcessDead));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
+  ASSERT_TRUE(floor.book.NextWake().has_value());
+  EXPECT_EQ(*floor.book.NextWake(), floor.now.mono + seconds(10));
+  floor.Pass(seconds(10));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].reason, NotifyReason::kSpoken);
+  EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kCycle);
+}
+
+TEST(IncidentBook, HealedBeforeItWasSpokenGoesDarkWithoutGreen) {
+  Floor floor({"hall"}, Racks());
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kWaiting));
+  floor.Pass(seconds(5));
+  floor.Judge(Hang(VerdictStage::kHealed, HangClass::kWaiting));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].message.light_mode, LightMode::kOff);
+  floor.Pass(seconds(10));
+  EXPECT_THAT(floor.told, SizeIs(2));
+}
+
+TEST(IncidentBook, AHangBesideAPortThatJustMovedHoldsItsVoice) {
+  Floor floor({"hall"}, Racks());
+  floor.book.OnPortEvent("n2", floor.now);
+  floor.Pass(seconds(2));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNetwork));
+  EXPECT_EQ(floor.told.at(0).message.audio_mode, AudioMode::kOff);
+}
+
+TEST(IncidentBook, WhatWasNeverSentNeedNotBeTakenBack) {
+  Floor floor;
+  floor.lamp_up = false;
+  std::string id = floor.Post(Make("NCCL_TIMEOUT", "n1")).incident;
+  floor.Post(Make("RECOVERED", "n1"));
+  EXPECT_THAT(floor.lost, SizeIs(1));
+  ASSERT_THAT(floor.cancelled, SizeIs(1));
+  EXPECT_EQ(floor.cancelled[0].incident, id);
+}
+
+TEST(IncidentBook, BackWithinItsWindowItLightsAtOnceAndSpeaksWhenTheWindowIsOver) {
+  Floor floor;
+  floor.Post(Make("XID_FATAL", "n1", 3));
+  Event over = Make("XID_FATAL", "n1", 3);
+  over.state = EventState::kResolved;
+  floor.Pass(seconds(20));
+  floor.Post(over);
+  floor.Pass(seconds(20));
+  std::string again = floor.Post(Make("XID_FATAL", "n1", 3)).incident;
+  EXPECT_NE(again, floor.told[0].incident);
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(floor.told.back().message.audio_mode, AudioMode::kOff);
+  floor.Pass(seconds(79));
+  EXPECT_EQ(floor.told.back().message.audio_mode, AudioMode::kOff);
+  floor.Pass(seconds(2));
+  EXPECT_EQ(floor.told.back().reason, NotifyReason::kSpoken);
+}
+
+TEST(IncidentBook, TheButtonAcknowledgesWhatBurnsThereAndEveryoneSeesIt) {
+  Floor floor({"hall", "office"});
+  std::string id = floor.Post(Make("NCCL_TIMEOUT", "n1")).incident;
+  floor.told.clear();
+  EXPECT_EQ(floor.book.Acknowledge("hall", "button", floor.now), 1);
+  floor.Deliver();
+  const Incident& incident = *floor.book.Find(id);
+  EXPECT_EQ(incident.state, IncidentState::kAcknowledged);
+  EXPECT_EQ(incident.acknowledged->by, "button");
+  EXPECT_EQ(incident.acknowledged->from, "hall");
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].terminal, "office");
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kSteady);
+  // Duplicates do not end it, also after their window.
+  floor.Pass(seconds(130));
+  EXPECT_TRUE(floor.Post(Make("NCCL_TIMEOUT", "n1")).suppressed);
+  EXPECT_EQ(floor.book.Acknowledge("hall", "button", floor.now), 0);
+}
+
+TEST(IncidentBook, ASilentTerminalIsAnAlarmOnTheOthersWhichTakeOver) {
+  Floor floor({"hall", "office"}, {[] {
+                HostEntry host;
+                host.name = "n1";
+                host.terminals = {"hall"};
+                return host;
+              }()});
+  floor.lamp_up = false;
+  std::string id = floor.Post(Make("NCCL_TIMEOUT", "n1")).incident;
+  floor.lamp_up = true;
+  floor.book.OnTerminalLost("hall", floor.now);
+  floor.Deliver();
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[0].terminal, "office");
+  EXPECT_THAT(floor.told[0].message.text, testing::HasSubstr("hall"));
+  EXPECT_EQ(floor.told[1].incident, id);
+  EXPECT_EQ(floor.told[1].reason, NotifyReason::kFallback);
+  floor.book.OnTerminalBack("hall", floor.now);
+  floor.Deliver();
+  EXPECT_EQ(floor.told.back().reason, NotifyReason::kResolved);
+}
+
+TEST(IncidentBook, AnUnconfirmedAlarmGoesToTheOtherTerminal) {
+  Floor floor({"hall", "office"}, {[] {
+                HostEntry host;
+                host.name = "n1";
+                host.terminals = {"hall"};
+                return host;
+              }()});
+  floor.lamp_up = false;
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.lamp_up = true;
+  floor.book.OnAttempt(floor.lost[0].id);
+  floor.book.OnFailed(floor.lost[0].id, "time-out", true, floor.now);
+  floor.Deliver();
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].terminal, "office");
+}
+
+TEST(IncidentBook, ARestartGoesOnWhereItStopped) {
+  Floor before({"hall", "office"}, Racks());
+  before.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  std::string hang = before.told[0].incident;
+  std::string card = before.Post(Make("XID_FATAL", "n1", 3)).incident;
+  before.lamp_up = false;
+  std::string waiting = before.Post(Make("GPU_LOST", "n1", 4)).incident;
+  std::vector<Incident> kept;
+  for (const Incident* incident : before.book.List(true, 100)) kept.push_back(*incident);
+
+  Floor after({"hall", "office"}, Racks());
+  after.now = before.now;
+  after.now.mono = Instant{seconds(5)};  // another boot
+  after.now.wall = after.now.wall + seconds(30);
+  after.book.Restore(kept, after.now);
+  after.Deliver();
+  // Only what had not been delivered is sent, under its old ids.
+  ASSERT_THAT(after.told, SizeIs(2));
+  EXPECT_EQ(after.told[0].incident, waiting);
+  EXPECT_EQ(after.told[0].id, before.lost[0].id);
+  EXPECT_EQ(after.told[1].id, before.lost[1].id);
+  // The window goes on.
+  EXPECT_TRUE(after.Post(Make("XID_FATAL", "n1", 3)).suppressed);
+  after.Pass(seconds(91));
+  auto outcome = after.Post(Make("XID_FATAL", "n1", 3));
+  EXPECT_FALSE(outcome.suppressed);
+  EXPECT_EQ(outcome.incident, card);
+  // The correlator counts anew: its first verdict claims the hang that is open.
+  after.told.clear();
+  Verdict again = Hang(VerdictStage::kRed, HangClass::kGpuStuck);
+  again.epoch = 7;
+  after.Judge(again);
+  EXPECT_THAT(after.told, IsEmpty());
+  again.stage = VerdictStage::kHealed;
+  after.Judge(again);
+  EXPECT_EQ(after.book.Find(hang)->close_reason, CloseReason::kMoved);
+}
+
+TEST(IncidentBook, TwoGatewaysNameTheSameThingAlike) {
+  Floor a({"hall"}, Racks());
+  Floor b({"hall"}, Racks());
+  b.now.mono = Instant{seconds(77)};
+  a.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  b.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  EXPECT_EQ(a.told[0].incident, b.told[0].incident);
+  EXPECT_EQ(a.told[0].id, b.told[0].id);
+  EXPECT_THAT(a.told[0].id, SizeIs(16));
+}
+
+TEST(IncidentBook, AStormBeyondItsBoundShedsTheLeastSevere) {
+  Floor floor(std::vector<std::string>{});
+  std::string grave = floor.Post(Make("XID_FATAL", "first", 0)).incident;
+  for (size_t i = 0; i < kOpenIncidentsMax + 100; ++i) {
+    floor.book.OnEvent(Make("THERMAL", "n" + std::to_string(i)), JobPresence::kUnknown, floor.now);
+  }
+  EXPECT_EQ(floor.book.open(), kOpenIncidentsMax);
+  EXPECT_EQ(floor.book.Find(grave)->state, IncidentState::kOpen);
+}
+
+}  // namespace
+}  // namespace sentinel

@@ -1,0 +1,21 @@
+// Level to light and voice: the contract's table, and what a lamp that knows one message at a time
+// has to be told while several things burn.
+#pragma once
+
+#include "incident/event_table.h"
+#include "model/incident.h"
+
+namespace sentinel {
+
+// Red flash and cycle for P0, orange breath and once for P1, nothing for what is less.
+TerminalMessage AlarmMessage(Severity severity, std::string text);
+// The same light without voice; steady once acknowledged.
+TerminalMessage LightMessage(Severity severity, bool acknowledged, std::string text);
+TerminalMessage RecoveredMessage(const EventTable& table, Language language);  // green
+TerminalMessage OffMessage(Language language);
+
+// `message` with the light of `burning`: a lamp that forgets the rest with each message keeps
+// showing the most severe.
+TerminalMessage UnderLightOf(TerminalMessage message, const TerminalMessage& burning);
+
+}  // namespace sentinel

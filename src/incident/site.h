@@ -1,0 +1,60 @@
+// The site: where hosts stand, which terminals there are, and who shows what.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/severity.h"
+
+namespace sentinel {
+
+struct HostEntry {
+  std::string name;
+  std::string rack;
+  std::optional<int> unit;
+  std::string alias;                   // spoken instead of the name; empty: none
+  std::vector<std::string> terminals;  // empty: by the routes
+  std::map<std::string, int> gpus;     // PCI id -> card number
+};
+
+// Matches what it states; a route that states nothing matches all.
+struct Route {
+  std::string rack;
+  std::optional<Severity> level;
+  std::vector<std::string> terminals;
+};
+
+class Site {
+ public:
+  Site() = default;
+  Site(std::vector<std::string> terminals, std::vector<Route> routes, std::vector<HostEntry> hosts);
+
+  const std::vector<std::string>& terminals() const { return terminals_; }
+
+  // By the name it is known by; a generated suffix makes no difference.
+  const HostEntry* FindHost(std::string_view host) const;
+
+  // Those of the host, else those of every route that matches, else all. A rack is compared as it
+  // is spoken.
+  std::vector<std::string> TerminalsFor(std::string_view rack, std::string_view host,
+                                        Severity severity) const;
+
+  // What to call a host of a rack aloud: its alias, its clean name, or, where another host of that
+  // rack in the inventory or heard of would sound the same, its full name.
+  std::string SpokenHost(std::string_view rack, std::string_view host);
+
+ private:
+  std::vector<std::string> terminals_;
+  std::vector<Route> routes_;
+  std::map<std::string, HostEntry, std::less<>> hosts_;  // by identity name
+  // (rack, clean name) -> the identity names that sound so; see kNamesHeardMax.
+  std::map<std::string, std::vector<std::string>> sounding_;
+};
+
+// Names remembered for telling hosts apart; beyond it new ones are no longer compared.
+constexpr size_t kNamesHeardMax = 65'536;
+
+}  // namespace sentinel

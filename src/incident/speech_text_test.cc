@@ -1,0 +1,89 @@
+#include "incident/speech_text.h"
+
+#include <gtest/gtest.h>
+
+#include "incident/site.h"
+
+namespace sentinel {
+namespace {
+
+TEST(SpeechText, AGeneratedSuffixIsDroppedOnceForSpeech) {
+  EXPECT_EQ(CleanHost("gpu-worker-08-5f7c9d8b4a"), "gpu-worker-08");
+  EXPECT_EQ(CleanHost("gpu-worker-08-20260817"), "gpu-worker-08");
+  EXPECT_EQ(CleanHost("node-deadbeef-5f7c9d8b"), "node-deadbeef");
+  EXPECT_EQ(CleanHost("gpu-worker-08-5f7c9d8"), "gpu-worker-08-5f7c9d8");          // 7 digits
+  EXPECT_EQ(CleanHost("gpu-worker-08-5f7c9d8b4a1"), "gpu-worker-08-5f7c9d8b4a1");  // 11
+  EXPECT_EQ(CleanHost("gpu-worker-08-5F7C9D8B"), "gpu-worker-08-5F7C9D8B");
+}
+
+TEST(SpeechText, ANameIsCutByCharactersNeverInsideOne) {
+  std::string name;
+  for (int i = 0; i < 30; ++i) name += "节";
+  EXPECT_EQ(CleanHost(name).size(), 25u * 3);
+  EXPECT_EQ(CleanHost("abcdefghijklmnopqrstuvwxyz0123"), "abcdefghijklmnopqrstuvwxy");
+}
+
+TEST(SpeechText, ForIdentityASuffixIsGeneratedOnlyIfItMixesLettersAndDigits) {
+  EXPECT_EQ(IdentityHost("gpu-worker-08-5f7c9d8b4a"), "gpu-worker-08");
+  EXPECT_EQ(IdentityHost("gpu-worker-08-20260817"), "gpu-worker-08-20260817");
+  EXPECT_EQ(IdentityHost("node-deadbeef"), "node-deadbeef");
+  std::string full = "a-very-long-host-name-in-a-hall-far-away-17";
+  EXPECT_EQ(IdentityHost(full), full);
+}
+
+TEST(SpeechText, TheRackIsSpokenWithoutItsPrefix) {
+  EXPECT_EQ(SpokenRack("机架 A03"), "A03");
+  EXPECT_EQ(SpokenRack("机架A03"), "A03");
+  EXPECT_EQ(SpokenRack("A03"), "A03");
+  EXPECT_EQ(SpokenRack(""), "");
+}
+
+TEST(SpeechText, WhatCannotBeSpokenIsTakenOut) {
+  EXPECT_EQ(Sanitise("a\x1b[31m\tb\n", 50), "a(31m b");
+  EXPECT_EQ(Sanitise("x\u202Ey\u200Bz\u0007", 50), "xyz");
+  EXPECT_EQ(Sanitise("[v0]sound", 50), "(v0)sound");
+  EXPECT_EQ(Sanitise("ok\xff\xe8\x8a", 50), "ok");
+  EXPECT_EQ(Sanitise("\xed\xa0\x80 surrogate", 50), "surrogate");
+}
+
+TEST(SpeechText, APhraseWithAnUnknownFieldIsLeftOut) {
+  SpeechFields fields;
+  fields.host = "n1";
+  EXPECT_EQ(FillIn("预警，[机架 {rack} ][节点 {host} ]告警", fields), "预警，节点 n1 告警");
+  fields.rack = "A03";
+  EXPECT_EQ(FillIn("预警，[机架 {rack} ][节点 {host} ]告警", fields),
+            "预警，机架 A03 节点 n1 告警");
+}
+
+TEST(SpeechText, AFieldsOwnBracketsAreText) {
+  SpeechFields fields;
+  fields.type = "{rack}";
+  EXPECT_EQ(FillIn("x {type}", fields), "x {rack}");
+}
+
+TEST(SpeechText, TwoHostsThatWouldSoundAlikeAreCalledByTheirFullNames) {
+  Site site;
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-20260817"), "gpu-worker");
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-20260818"), "gpu-worker-20260818");
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-20260817"), "gpu-worker-20260817");
+  EXPECT_EQ(site.SpokenHost("B01", "gpu-worker-20260817"), "gpu-worker");
+  // A pod that came back under a new suffix is the same node.
+  EXPECT_EQ(site.SpokenHost("A03", "pod-1-5f7c9d8b4a"), "pod-1");
+  EXPECT_EQ(site.SpokenHost("A03", "pod-1-6a7c9d8b4b"), "pod-1");
+}
+
+TEST(Site, RoutesChooseByRackAndLevelAndAllIsTheDefault) {
+  HostEntry host;
+  host.name = "n9";
+  host.terminals = {"office"};
+  Site site({"hall-a", "hall-b", "office"},
+            {{"A03", std::nullopt, {"hall-a"}}, {"", Severity::kP0, {"office"}}}, {host});
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(site.TerminalsFor("机架A03", "n1", Severity::kP1), (Names{"hall-a"}));
+  EXPECT_EQ(site.TerminalsFor("A03", "n1", Severity::kP0), (Names{"hall-a", "office"}));
+  EXPECT_EQ(site.TerminalsFor("B01", "n1", Severity::kP1), (Names{"hall-a", "hall-b", "office"}));
+  EXPECT_EQ(site.TerminalsFor("A03", "n9-5f7c9d8b4a", Severity::kP1), (Names{"office"}));
+}
+
+}  // namespace
+}  // namespace sentinel

@@ -1,0 +1,101 @@
+#include "model/incident.h"
+
+namespace sentinel {
+namespace {
+
+template <typename E>
+std::optional<E> FromName(std::string_view name, std::string_view (*name_of)(E), E last) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    if (name == name_of(static_cast<E>(i))) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view IncidentStateName(IncidentState state) {
+  switch (state) {
+    case IncidentState::kSuspected:
+      return "suspected";
+    case IncidentState::kOpen:
+      return "open";
+    case IncidentState::kAcknowledged:
+      return "acknowledged";
+    case IncidentState::kClosed:
+      return "closed";
+  }
+  return "";
+}
+
+std::string_view CloseReasonName(CloseReason reason) {
+  switch (reason) {
+    case CloseReason::kMoved:
+      return "moved";
+    case CloseReason::kResolved:
+      return "resolved";
+    case CloseReason::kEnded:
+      return "ended";
+    case CloseReason::kExpired:
+      return "expired";
+    case CloseReason::kSuperseded:
+      return "superseded";
+  }
+  return "";
+}
+
+std::string_view NotifyReasonName(NotifyReason reason) {
+  switch (reason) {
+    case NotifyReason::kFirst:
+      return "first";
+    case NotifyReason::kEscalated:
+      return "escalated";
+    case NotifyReason::kGrouped:
+      return "grouped";
+    case NotifyReason::kRepeated:
+      return "repeated";
+    case NotifyReason::kResolved:
+      return "resolved";
+    case NotifyReason::kDigest:
+      return "digest";
+    case NotifyReason::kMuteEnded:
+      return "mute-ended";
+    case NotifyReason::kCorrected:
+      return "corrected";
+    case NotifyReason::kSpoken:
+      return "spoken";
+    case NotifyReason::kAcknowledged:
+      return "acknowledged";
+    case NotifyReason::kFallback:
+      return "fallback";
+  }
+  return "";
+}
+
+std::string_view NotificationStateName(NotificationState state) {
+  switch (state) {
+    case NotificationState::kPending:
+      return "pending";
+    case NotificationState::kDelivered:
+      return "delivered";
+    case NotificationState::kSuperseded:
+      return "superseded";
+    case NotificationState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::optional<IncidentState> IncidentStateFromName(std::string_view name) {
+  return FromName(name, IncidentStateName, IncidentState::kClosed);
+}
+std::optional<CloseReason> CloseReasonFromName(std::string_view name) {
+  return FromName(name, CloseReasonName, CloseReason::kSuperseded);
+}
+std::optional<NotifyReason> NotifyReasonFromName(std::string_view name) {
+  return FromName(name, NotifyReasonName, NotifyReason::kFallback);
+}
+std::optional<NotificationState> NotificationStateFromName(std::string_view name) {
+  return FromName(name, NotificationStateName, NotificationState::kFailed);
+}
+
+}  // namespace sentinel

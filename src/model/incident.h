@@ -1,0 +1,136 @@
+// An incident as people see it, and what terminals are told about it.
+//
+// The JSON of both is docs/formats/incidents.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "model/severity.h"
+#include "model/terminal_message.h"
+#include "model/verdict.h"
+
+namespace sentinel {
+
+enum class IncidentState : uint8_t {
+  kSuspected,  // no lamp
+  kOpen,
+  kAcknowledged,
+  kClosed,
+};
+enum class CloseReason : uint8_t {
+  kMoved,     // the job moves again
+  kResolved,  // the sender, or a person, says that it is over
+  kEnded,     // the job ended or was cancelled
+  kExpired,   // nobody renewed it
+  kSuperseded,
+};
+// Why a terminal is told something.
+enum class NotifyReason : uint8_t {
+  kFirst,
+  kEscalated,
+  kGrouped,
+  kRepeated,
+  kResolved,  // the incident has closed; the message is green, off, or the light of what is left
+  kDigest,
+  kMuteEnded,
+  kCorrected,     // the place turned out to be another one
+  kSpoken,        // the voice that was held back when the light came on
+  kAcknowledged,  // someone elsewhere has pressed the button: light only
+  kFallback,      // for another terminal that does not answer
+};
+enum class NotificationState : uint8_t { kPending, kDelivered, kSuperseded, kFailed };
+
+std::string_view IncidentStateName(IncidentState state);
+std::string_view CloseReasonName(CloseReason reason);
+std::string_view NotifyReasonName(NotifyReason reason);
+std::string_view NotificationStateName(NotificationState state);
+std::optional<IncidentState> IncidentStateFromName(std::string_view name);
+std::optional<CloseReason> CloseReasonFromName(std::string_view name);
+std::optional<NotifyReason> NotifyReasonFromName(std::string_view name);
+std::optional<NotificationState> NotificationStateFromName(std::string_view name);
+
+// One message for one terminal about one incident.
+struct Notification {
+  std::string id;        // the same over every attempt, restart and gateway
+  std::string incident;  // its id
+  std::string terminal;
+  NotifyReason reason = NotifyReason::kFirst;
+  Severity severity = Severity::kNotice;  // NORMAL: it closes the incident there
+  Severity urgency = Severity::kNotice;   // of the incident: what the outbox orders by
+  uint64_t sequence = 0;                  // rises per incident and terminal
+  TerminalMessage message;
+  Moment created;
+};
+
+struct NotificationRecord {
+  Notification notification;
+  NotificationState state = NotificationState::kPending;
+  uint32_t attempts = 0;
+  std::optional<Moment> delivered;
+  std::string error;  // of the last attempt that failed; empty if none did
+};
+
+// Where and on what. Empty or nothing: unknown.
+struct IncidentCulprit {
+  std::optional<Rank> rank;
+  std::string host;
+  std::string rack;
+  std::optional<int> unit;
+  std::optional<int> gpu;
+  std::string nic;
+  std::optional<Edge> edge;
+};
+struct Suspect {
+  Rank rank = -1;
+  std::string host;
+  friend bool operator==(const Suspect&, const Suspect&) = default;
+};
+struct Acknowledgement {
+  std::string by;
+  std::string from;  // the terminal or address it came from
+  WallTime at;
+};
+
+constexpr size_t kNotificationsKeptMax = 64;  // per incident; the oldest finished ones go first
+
+struct Incident {
+  std::string id;
+  std::string identity;     // canonical JSON: what it is the same incident by
+  uint64_t occurrence = 0;  // tells apart two incidents of one identity
+  IncidentState state = IncidentState::kSuspected;
+  Severity severity = Severity::kNotice;
+  std::string event_type;
+  std::optional<HangClass> hang_class;  // of a hang; none for an event
+  std::optional<HangClass> signature;
+  std::string job;
+  std::optional<CommKey> comm;
+  std::string comm_name;
+  uint64_t epoch = 0;
+  std::optional<Operation> op;
+  IncidentCulprit culprit;
+  std::vector<Suspect> suspects;
+  double confidence = 0;
+  std::vector<EvidenceLine> evidence;
+  std::string text;    // as shown and spoken
+  uint64_t count = 0;  // how often it was reported
+  Duration stalled{0};
+  std::optional<double> gpu_util;
+
+  std::optional<Moment> suspected;
+  std::optional<Moment> confirmed;
+  std::optional<Moment> red;
+  std::optional<Moment> opened;
+  std::optional<Moment> delivered;  // the first terminal's answer
+  std::optional<Moment> closed;
+  std::optional<Moment> last_seen;  // the last report or verdict
+  std::optional<CloseReason> close_reason;
+  std::optional<Acknowledgement> acknowledged;
+  std::vector<NotificationRecord> notifications;  // oldest first
+};
+
+}  // namespace sentinel

@@ -1,0 +1,116 @@
+// What the gateway must still know after a power cut: events, incidents, notifications, mutes.
+// SQLite with a writer of its own.
+//
+// Writes are queued and committed together: one fsync serves all that arrived while the one before
+// ran. A write is durable when its `done` says so, and not before. The store never stops the
+// gateway: when the disk is full, read-only or broken every write completes with an error, and the
+// store tries again by itself. Formats: docs/formats/store.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/event.h"
+
+namespace sentinel {
+
+struct StoreOptions {
+  std::string path;             // its folder must exist; the file is made with mode 0600
+  size_t batch_rows_max = 256;  // of one commit
+  Duration batch_wait_max = std::chrono::milliseconds(5);  // for more rows, while they keep coming
+  size_t queue_rows_max = 8192;                            // not yet committed; beyond: kExhausted
+  size_t queue_bytes_max = 64u << 20;                      // likewise
+  Duration reopen_pause = std::chrono::seconds(5);         // between attempts with a broken file
+  // Kept; beyond, the oldest go.
+  size_t events_max = 200'000;
+  size_t closed_incidents_max = 10'000;
+  size_t finished_notifications_max = 50'000;
+  // Loaded at start.
+  size_t event_ids_loaded_max = 100'000;
+  size_t closed_incidents_loaded_max = 100;
+};
+
+struct StoredEvent {
+  std::string event_id;  // empty: the sender gave none. One that is known already is no second row
+                         // and no error.
+  WallTime received_at;
+  Event event;           // its columns
+  std::string incident;  // what it was folded into; may be empty
+  std::string body;      // as it was posted
+};
+
+struct StoredIncident {
+  std::string id;
+  bool open = true;
+  std::string document;  // JSON; the store does not look inside
+};
+
+struct StoredNotification {
+  std::string id;
+  std::string incident;
+  std::string terminal;
+  std::string state = "pending";  // anything else is finished: delivered, superseded, failed
+  std::string document;
+};
+
+struct StoredMute {  // a mute, a silence or an acknowledgement that ends by itself
+  std::string id;
+  WallTime until;
+  std::string document;
+};
+
+// What a gateway starts from.
+struct StoreContents {
+  std::vector<StoredIncident> open_incidents;                // oldest first
+  std::vector<StoredIncident> closed_incidents;              // newest first
+  std::vector<StoredNotification> unfinished_notifications;  // oldest first
+  std::vector<StoredMute> mutes;                             // ended ones included
+  std::vector<std::string> event_ids;                        // newest first
+};
+
+struct StoreHealth {
+  bool ok = true;
+  std::string error;        // of the last write or opening that failed; kept for the record
+  std::string moved_aside;  // where a corrupt file was put, the last time; empty: never
+  uint64_t commits = 0;
+  uint64_t rows = 0;
+  uint64_t failed_rows = 0;
+  uint64_t refused_rows = 0;  // the queue was full
+  size_t queued_rows = 0;
+};
+
+class Store {
+ public:
+  using Done = std::function<void(Status)>;
+
+  // Fails only if the folder is missing or cannot be used at all: a start that is wrong. A file
+  // that is corrupt is moved aside (`<path>.corrupt-<unix ms>`) and a new one begun; a disk that is
+  // full or read-only gives a store whose health says so. The io_context outlives the store.
+  static Result<std::unique_ptr<Store>> Open(boost::asio::io_context& io, StoreOptions options);
+  // Commits what is queued; every `done` is then posted.
+  virtual ~Store() = default;
+
+  // `done` runs on the io_context, in the order of the calls, never from within the call: after the
+  // commit that holds the row, or with the error. It may be empty.
+  virtual void AppendEvent(StoredEvent event, Done done) = 0;
+  // Each Put replaces what was stored under the id.
+  virtual void PutIncident(std::string id, std::string json_document, bool open, Done done) = 0;
+  virtual void PutNotification(StoredNotification notification, Done done) = 0;
+  virtual void PutMute(StoredMute mute, Done done) = 0;
+  virtual void RemoveMute(std::string id, Done done) = 0;
+
+  // Blocks; for the start.
+  virtual Result<StoreContents> Load() = 0;
+
+  virtual StoreHealth health() const = 0;
+};
+
+}  // namespace sentinel
