@@ -91,9 +91,10 @@ class Store {
  public:
   using Done = std::function<void(Status)>;
 
-  // Fails only if the folder is missing or cannot be used at all: a start that is wrong. A file
-  // that is corrupt is moved aside (`<path>.corrupt-<unix ms>`) and a new one begun; a disk that is
-  // full or read-only gives a store whose health says so. The io_context outlives the store.
+  // Fails only for a start that is wrong: the folder is missing, or a later version wrote the file.
+  // A file that is corrupt is moved aside (`<path>.corrupt-<unix ms>`) and a new one begun; a disk
+  // that is full or read-only gives a store whose health says so. The io_context outlives the
+  // store.
   static Result<std::unique_ptr<Store>> Open(boost::asio::io_context& io, StoreOptions options);
   // Commits what is queued; every `done` is then posted.
   virtual ~Store() = default;

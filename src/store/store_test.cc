@@ -1,0 +1,327 @@
+#include "store/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+
+namespace sentinel {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+StoredEvent EventNamed(const std::string& id) {
+  StoredEvent row;
+  row.event_id = id;
+  row.received_at = WallTime{std::chrono::milliseconds(1795996334250)};
+  row.event.cluster_rack = "A03";
+  row.event.node_host = "gpu-worker-08";
+  row.event.event_type = "XID_FATAL";
+  row.event.gpu_index = 3;
+  row.event.gpu_util = 12.5;
+  row.incident = "3f9c0a4b7d21e658";
+  row.body = R"({"node_host":"gpu-worker-08"})";
+  return row;
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    char name[] = "/tmp/sentinel-store-XXXXXX";
+    EXPECT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    options_.path = folder_ + "/sentinel.db";
+  }
+  ~StoreTest() override {
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Open() {
+    store_.reset();
+    auto store = Store::Open(io_, options_);
+    ASSERT_TRUE(store.ok()) << store.error().message;
+    store_ = std::move(store).value();
+  }
+  // Runs the io_context until `count` callbacks came, or ten seconds passed.
+  void AwaitDone(size_t count) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (done_.size() < count && std::chrono::steady_clock::now() < end) {
+      if (io_.stopped()) io_.restart();
+      io_.run_one_for(std::chrono::milliseconds(5));
+    }
+    ASSERT_EQ(done_.size(), count);
+  }
+  Store::Done Record() {
+    return [this](Status status) { done_.push_back(std::move(status)); };
+  }
+  Status AppendAndWait(const std::string& id) {
+    done_.clear();
+    store_->AppendEvent(EventNamed(id), Record());
+    AwaitDone(1);
+    return done_.empty() ? Status(Error{ErrorCode::kTimeout, ""}) : done_[0];
+  }
+  StoreContents Loaded() {
+    auto contents = store_->Load();
+    EXPECT_TRUE(contents.ok()) << (contents.ok() ? "" : contents.error().message);
+    return contents.ok() ? std::move(contents).value() : StoreContents{};
+  }
+  std::string Query(const std::string& sql) {
+    sqlite3* db = nullptr;
+    sqlite3_open(options_.path.c_str(), &db);
+    std::string result;
+    auto take = [](void* out, int columns, char** values, char**) {
+      for (int i = 0; i < columns; ++i) {
+        *static_cast<std::string*>(out) +=
+            (i > 0 ? "|" : "") + std::string(values[i] ? values[i] : "NULL");
+      }
+      *static_cast<std::string*>(out) += "\n";
+      return 0;
+    };
+    char* error = nullptr;
+    sqlite3_exec(db, sql.c_str(), take, &result, &error);
+    if (error != nullptr) ADD_FAILURE() << error;
+    sqlite3_close(db);
+    return result;
+  }
+
+  boost::asio::io_context io_;
+  std::string folder_;
+  StoreOptions options_;
+  std::unique_ptr<Store> store_;
+  std::vector<Status> done_;
+};
+
+TEST_F(StoreTest, WhatWasWrittenIsThereAfterARestart) {
+  Open();
+  store_->AppendEvent(EventNamed("e-1"), Record());
+  store_->PutIncident("i-1", R"({"v":1})", true, Record());
+  store_->PutIncident("i-2", R"({"v":2})", true, Record());
+  store_->PutIncident("i-1", R"({"v":3})", true, Record());
+  store_->PutIncident("i-3", R"({"v":4})", false, Record());
+  store_->PutNotification({"n-1", "i-1", "hall-1", "pending", R"({"t":1})"}, Record());
+  store_->PutNotification({"n-2", "i-1", "hall-2", "pending", "{}"}, Record());
+  store_->PutNotification({"n-2", "i-1", "hall-2", "delivered", "{}"}, Record());
+  store_->PutMute({"m-1", WallTime{std::chrono::milliseconds(77)}, R"({"by":"x"})"}, Record());
+  store_->PutMute({"m-2", WallTime{std::chrono::milliseconds(78)}, "{}"}, Record());
+  store_->RemoveMute("m-2", Record());
+  AwaitDone(11);
+  for (const Status& status : done_) EXPECT_TRUE(status.ok());
+  Open();
+  StoreContents contents = Loaded();
+  ASSERT_EQ(contents.open_incidents.size(), 2u);
+  EXPECT_EQ(contents.open_incidents[0].id, "i-2");
+  EXPECT_EQ(contents.open_incidents[1].id, "i-1");
+  EXPECT_EQ(contents.open_incidents[1].document, R"({"v":3})");
+  ASSERT_EQ(contents.closed_incidents.size(), 1u);
+  EXPECT_EQ(contents.closed_incidents[0].id, "i-3");
+  ASSERT_EQ(contents.unfinished_notifications.size(), 1u);
+  EXPECT_EQ(contents.unfinished_notifications[0].id, "n-1");
+  EXPECT_EQ(contents.unfinished_notifications[0].terminal, "hall-1");
+  EXPECT_EQ(contents.unfinished_notifications[0].document, R"({"t":1})");
+  ASSERT_EQ(contents.mutes.size(), 1u);
+  EXPECT_EQ(contents.mutes[0].until.since_epoch.count(), 77);
+  EXPECT_THAT(contents.event_ids, ElementsAre("e-1"));
+  EXPECT_EQ(
+      Query("SELECT event_id, received_ms, rack, host, type, gpu, util, job, state, incident, "
+            "body FROM events"),
+      "e-1|1795996334250|A03|gpu-worker-08|XID_FATAL|3|12.5||firing|3f9c0a4b7d21e658|"
+      "{\"node_host\":\"gpu-worker-08\"}\n");
+}
+
+TEST_F(StoreTest, AnEventThatWasAcknowledgedSurvivesKillMinusNine) {
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    boost::asio::io_context io;
+    auto store = Store::Open(io, options_);
+    if (!store.ok()) _exit(1);
+    auto work = boost::asio::make_work_guard(io);
+    (*store)->AppendEvent(EventNamed("e-1"), [](Status status) {
+      if (status.ok()) kill(getpid(), SIGKILL);
+    });
+    io.run();
+    _exit(2);
+  }
+  int how = 0;
+  ASSERT_EQ(waitpid(child, &how, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(how));
+  Open();
+  EXPECT_THAT(Loaded().event_ids, ElementsAre("e-1"));
+}
+
+TEST_F(StoreTest, ARepeatedEventIdIsOneRowAndNoError) {
+  Open();
+  EXPECT_TRUE(AppendAndWait("e-1").ok());
+  EXPECT_TRUE(AppendAndWait("e-1").ok());
+  EXPECT_TRUE(AppendAndWait("").ok());
+  EXPECT_TRUE(AppendAndWait("").ok());
+  EXPECT_EQ(Query("SELECT count(*), count(event_id) FROM events"), "3|1\n");
+}
+
+TEST_F(StoreTest, RowsThatWaitTogetherAreCommittedTogetherAndAnsweredInOrder) {
+  Open();
+  std::vector<int> order;
+  for (int i = 0; i < 1000; ++i) {
+    store_->AppendEvent(EventNamed("e-" + std::to_string(i)), [&order, i, this](Status status) {
+      order.push_back(i);
+      done_.push_back(std::move(status));
+    });
+  }
+  EXPECT_TRUE(done_.empty());  // never from within the call
+  AwaitDone(1000);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], i);
+  EXPECT_LE(store_->health().commits, 20u);
+  EXPECT_EQ(store_->health().rows, 1000u);
+}
+
+TEST_F(StoreTest, TheDestructorCommitsWhatIsQueued) {
+  Open();
+  for (int i = 0; i < 500; ++i) store_->AppendEvent(EventNamed("e-" + std::to_string(i)), {});
+  Open();
+  EXPECT_EQ(Loaded().event_ids.size(), 500u);
+}
+
+TEST_F(StoreTest, AFullQueueRefusesAndSaysSo) {
+  options_.queue_rows_max = 10;
+  Open();
+  for (int i = 0; i < 5000; ++i) store_->AppendEvent(EventNamed(""), Record());
+  AwaitDone(5000);
+  size_t refused = 0;
+  for (const Status& status : done_) {
+    if (status.ok()) continue;
+    EXPECT_EQ(status.error().code, ErrorCode::kExhausted);
+    ++refused;
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(store_->health().refused_rows, refused);
+  EXPECT_TRUE(store_->health().ok);
+  options_.queue_rows_max = 100'000;
+  options_.queue_bytes_max = 10'000;
+  Open();
+  StoredEvent big = EventNamed("");
+  big.body = std::string(60'000, 'x');
+  done_.clear();
+  store_->AppendEvent(big, Record());
+  AwaitDone(1);
+  EXPECT_EQ(done_[0].error().code, ErrorCode::kExhausted);
+}
+
+TEST_F(StoreTest, ACorruptFileIsMovedAsideAndANewOneBegun) {
+  std::ofstream(options_.path) << std::string(20'000, 'x');
+  Open();
+  StoreHealth health = store_->health();
+  EXPECT_TRUE(health.ok);
+  EXPECT_THAT(health.moved_aside, HasSubstr(options_.path + ".corrupt-"));
+  EXPECT_EQ(std::filesystem::file_size(health.moved_aside), 20'000u);
+  EXPECT_TRUE(AppendAndWait("e-1").ok());
+}
+
+TEST_F(StoreTest, AFileThatIsDamagedInTheMiddleIsMovedAside) {
+  Open();
+  for (int i = 0; i < 2000; ++i) store_->AppendEvent(EventNamed("e-" + std::to_string(i)), {});
+  store_.reset();
+  {
+    std::fstream file(options_.path, std::ios::in | std::ios::out | std::ios::binary);
+    for (int page = 2; page < 30; ++page) {
+      file.seekp(page * 4096);
+      file << std::string(4096, '\xA5');
+    }
+  }
+  Open();
+  EXPECT_NE(store_->health().moved_aside, "");
+  EXPECT_TRUE(AppendAndWait("e-1").ok());
+}
+
+TEST_F(StoreTest, ADiskThatIsFullFailsTheWriteAndHealsByItself) {
+  Open();
+  ASSERT_TRUE(AppendAndWait("e-1").ok());
+  // A limit on file sizes fails writes as a full disk does, without one.
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit tight = before;
+  tight.rlim_cur = 1;
+  setrlimit(RLIMIT_FSIZE, &tight);
+  Status failed = AppendAndWait("e-2");
+  StoreHealth health = store_->health();
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_FALSE(health.ok);
+  EXPECT_NE(health.error, "");
+  EXPECT_EQ(health.failed_rows, 1u);
+  EXPECT_TRUE(AppendAndWait("e-3").ok());
+  EXPECT_TRUE(store_->health().ok);
+  EXPECT_THAT(Loaded().event_ids, ElementsAre("e-3", "e-1"));
+}
+
+TEST_F(StoreTest, APlaceThatCannotBeWrittenGivesAStoreThatSaysSo) {
+  options_.path = "/proc/self/sentinel.db";
+  Open();
+  EXPECT_FALSE(store_->health().ok);
+  EXPECT_FALSE(AppendAndWait("e-1").ok());
+  EXPECT_FALSE(store_->Load().ok());
+  EXPECT_THAT(store_->health().error, HasSubstr("/proc/self/sentinel.db"));
+}
+
+TEST_F(StoreTest, AStartThatIsWrongIsRefused) {
+  options_.path = folder_ + "/missing/sentinel.db";
+  EXPECT_EQ(Store::Open(io_, options_).error().code, ErrorCode::kNotFound);
+  options_.path = folder_;
+  EXPECT_FALSE(Store::Open(io_, options_).ok());
+  options_.path = folder_ + "/later.db";
+  Query("PRAGMA user_version=99");
+  auto later = Store::Open(io_, options_);
+  ASSERT_FALSE(later.ok());
+  EXPECT_THAT(later.error().message, HasSubstr("later version"));
+}
+
+TEST_F(StoreTest, OldRowsGoOpenOnesStay) {
+  options_.events_max = 100;
+  options_.closed_incidents_max = 10;
+  options_.finished_notifications_max = 10;
+  Open();
+  for (int i = 0; i < 3000; ++i) {
+    std::string name = std::to_string(i);
+    store_->AppendEvent(EventNamed(name), {});
+    if (i < 200) {
+      store_->PutIncident(name, "{}", i < 50, {});
+      store_->PutNotification({name, name, "hall", i < 50 ? "pending" : "failed", "{}"}, {});
+    }
+  }
+  Open();  // looks at the bounds with the first write
+  EXPECT_TRUE(AppendAndWait("last").ok());
+  EXPECT_EQ(Query("SELECT count(*) FROM events"), "100\n");
+  EXPECT_EQ(Query("SELECT sum(open), sum(1 - open) FROM incidents"), "50|10\n");
+  EXPECT_EQ(Query("SELECT sum(finished), sum(1 - finished) FROM notifications"), "10|50\n");
+  StoreContents contents = Loaded();
+  EXPECT_EQ(contents.closed_incidents.front().id, "199");
+  EXPECT_EQ(contents.event_ids.front(), "last");
+}
+
+TEST_F(StoreTest, TheFileIsTheOwnersAlone) {
+  Open();
+  ASSERT_TRUE(AppendAndWait("e-1").ok());
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat made {};
+    ASSERT_EQ(stat((options_.path + suffix).c_str(), &made), 0);
+    EXPECT_EQ(made.st_mode & 0777, 0600u) << suffix;
+  }
+}
+
+}  // namespace
+}  // namespace sentinel
