@@ -69,7 +69,8 @@ struct Verdict {
   Culprit culprit;
   std::vector<Rank> suspects;   // the smallest honest set where the culprit is not one rank ("one
                                 // of"); places in `members`
-  std::vector<Member> members;  // of the communicator, as far as known
+  std::vector<Member> members;  // those named above (culprit, suspects, ends of the edge), by rank:
+                                // who they are and where they live
   std::optional<Operation> op;
   Duration stalled{0};    // the stall clock now
   double confidence = 0;  // 0..1

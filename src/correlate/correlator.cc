@@ -1,0 +1,193 @@
+#include "correlate/correlator.h"
+
+#include <algorithm>
+#include <map>
+
+#include "correlate/host_facts.h"
+#include "correlate/roster.h"
+#include "correlate/stall.h"
+#include "correlate/wait_graph.h"
+
+namespace sentinel {
+namespace {
+
+constexpr Duration kSweepEvery = std::chrono::seconds(1);
+constexpr size_t kStallsMax = 4096;  // watched at once; beyond it a further one is not opened
+constexpr size_t kEpochsMax = 400'000;
+constexpr size_t kFollowMax = 32;  // communicators along one chain of waits
+
+}  // namespace
+
+class Correlator::Impl {
+ public:
+  explicit Impl(CorrelateOptions options)
+      : options_(options), roster_([](const CommKey& key, uint32_t generation) {
+          return std::unique_ptr<Group>(std::make_unique<WatchedGroup>(key, generation));
+        }) {}
+
+  void OnInventory(const AgentId& agent, const Inventory& inventory, Instant now) {
+    Awake(now);
+    roster_.SetInventory(agent, inventory, now);
+  }
+
+  void OnDigest(const AgentId& agent, const Digest& digest, Instant now) {
+    Awake(now);
+    Group* found = nullptr;
+    Seat* seat = roster_.SeatFor(agent, digest.member, now, &found);
+    if (seat == nullptr) return;
+    WatchedGroup& group = static_cast<WatchedGroup&>(*found);
+    const bool watched = group.watched();
+    if (!watched && active_.size() >= kStallsMax) return;
+    WatchedGroup::Around around = AroundOf(&group, now);
+    group.OnDigest(seat, digest, around, now);
+    if (!watched && group.watched()) active_.push_back(&group);
+  }
+
+  void OnEvidence(const AgentId& agent, const HostEvidence& evidence, Instant now) {
+    Awake(now);
+    (void)roster_.Heard(agent, now);
+    facts_.Take(evidence, now);
+  }
+  void OnHeard(const AgentId& agent, Instant now) {
+    Awake(now);
+    (void)roster_.Heard(agent, now);
+  }
+  void OnDisconnected(const AgentId& agent, Instant now) {
+    Awake(now);
+    roster_.Disconnected(agent);
+  }
+
+  Actions Advance(Instant now) {
+    Awake(now);
+    Actions actions;
+    for (WatchedGroup* group : active_) {
+      const WatchedGroup::Around around = AroundOf(group, now);
+      group->Advance(around, now, &actions);
+    }
+    std::erase_if(active_, [](const WatchedGroup* group) { return !group->watched(); });
+    if (now - swept_ >= kSweepEvery) {
+      swept_ = now;
+      roster_.Sweep(now, [](const Group& group) {
+        return static_cast<const WatchedGroup&>(group).watched();
+      });
+    }
+    return actions;
+  }
+
+  std::optional<Instant> NextWake() const {
+    std::optional<Instant> wake;
+    for (const WatchedGroup* group : active_) {
+      const std::optional<Instant> mine = group->NextWake();
+      if (mine && (!wake || *mine < *wake)) wake = mine;
+    }
+    return wake;
+  }
+
+  std::vector<Verdict> Open(Instant now) const {
+    std::vector<Verdict> open;
+    for (const WatchedGroup* group : active_) {
+      if (std::optional<Verdict> verdict = group->Standing(now)) open.push_back(*verdict);
+    }
+    return open;
+  }
+
+ private:
+  // If nobody called for longer than an agent may be silent, it was we who slept, and no agent is
+  // silent for it.
+  void Awake(Instant now) {
+    if (now - called_ >= options_.agent_silent_after) awake_since_ = now;
+    called_ = now;
+  }
+
+  WatchedGroup::Around AroundOf(WatchedGroup* group, Instant now) {
+    WatchedGroup::Around around;
+    around.options = &options_;
+    around.facts = &facts_;
+    around.silence = [this, now](const Seat& seat) {
+      const Duration silence = now - std::max(seat.agent->heard, awake_since_);
+      return std::max(silence, Duration{0});
+    };
+    around.waits_elsewhere = [this](WatchedGroup& from, Rank rank) { return Waits(from, rank); };
+    around.next_epoch = [this, group] { return NextEpoch(group->key()); };
+    around.next_request = [this] { return ++requests_; };
+    return around;
+  }
+
+  // Counts on for a key even when its communicator goes and comes back.
+  uint64_t NextEpoch(const CommKey& key) {
+    if (epochs_.size() >= kEpochsMax && !epochs_.count(key)) epochs_.erase(epochs_.begin());
+    return ++epochs_[key];
+  }
+
+  // The stalled communicator of the same job in which the process of `rank` waits.
+  WatchedGroup* WaitsIn(WatchedGroup& from, Rank rank) {
+    const Seat* culprit = from.Find(rank);
+    if (culprit == nullptr) return nullptr;
+    for (const auto& [held, other_rank] : roster_.HeldBy(culprit->agent->id)) {
+      WatchedGroup& other = static_cast<WatchedGroup&>(*held);
+      if (&other == &from || !other.stalled() || other.key().job != from.key().job) continue;
+      const Seat* seat = other.Find(other_rank);
+      if (seat == nullptr || seat->report == nullptr) continue;
+      if (seat->member.place.pid != culprit->member.place.pid) continue;
+      const Digest& d = seat->report->digest();
+      if (IsOpen(d) && d.suspect) return &other;
+    }
+    return nullptr;
+  }
+
+  // Whether the chain of waits leads away from this stall for good.
+  bool Waits(WatchedGroup& from, Rank rank) {
+    std::vector<WatchedGroup*> chain = {&from};
+    std::vector<std::optional<size_t>> follows;
+    while (chain.size() <= kFollowMax) {
+      WatchedGroup* next = WaitsIn(*chain.back(), rank);
+      if (next == nullptr) {
+        follows.push_back(std::nullopt);
+        break;
+      }
+      auto seen = std::find(chain.begin(), chain.end(), next);
+      follows.push_back(static_cast<size_t>(seen - chain.begin()));
+      if (seen != chain.end()) break;
+      chain.push_back(next);
+      const std::optional<Verdict> verdict = next->Standing(called_);
+      if (!verdict || !verdict->culprit.rank) {
+        follows.push_back(std::nullopt);
+        break;
+      }
+      rank = *verdict->culprit.rank;
+    }
+    return !Sinks(follows).front();
+  }
+
+  CorrelateOptions options_;
+  Roster roster_;
+  HostFacts facts_;
+  std::vector<WatchedGroup*> active_;  // in the order in which their stalls were opened
+  std::map<CommKey, uint64_t> epochs_;
+  uint64_t requests_ = 0;
+  Instant called_;
+  Instant awake_since_;
+  Instant swept_;
+};
+
+Correlator::Correlator(CorrelateOptions options) : impl_(std::make_unique<Impl>(options)) {}
+Correlator::~Correlator() = default;
+
+void Correlator::OnInventory(const AgentId& agent, const Inventory& inventory, Instant now) {
+  impl_->OnInventory(agent, inventory, now);
+}
+void Correlator::OnDigest(const AgentId& agent, const Digest& digest, Instant now) {
+  impl_->OnDigest(agent, digest, now);
+}
+void Correlator::OnEvidence(const AgentId& agent, const HostEvidence& evidence, Instant now) {
+  impl_->OnEvidence(agent, evidence, now);
+}
+void Correlator::OnHeard(const AgentId& agent, Instant now) { impl_->OnHeard(agent, now); }
+void Correlator::OnDisconnected(const AgentId& agent, Instant now) {
+  impl_->OnDisconnected(agent, now);
+}
+Correlator::Actions Correlator::Advance(Instant now) { return impl_->Advance(now); }
+std::optional<Instant> Correlator::NextWake() const { return impl_->NextWake(); }
+std::vector<Verdict> Correlator::Open(Instant now) const { return impl_->Open(now); }
+
+}  // namespace sentinel

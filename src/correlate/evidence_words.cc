@@ -1,0 +1,369 @@
+#include "correlate/evidence_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sentinel {
+namespace {
+
+class Words {
+ public:
+  Words(const Scene& scene, const Judgement& judgement) : scene_(scene), j_(judgement) {}
+
+  std::vector<EvidenceLine> All() {
+    Culprit();
+    for (const EvidenceLine& line : j_.facts.lines) Add(line.zh, line.en);
+    Process();
+    AlsoDown();
+    Victims();
+    Silence();
+    WhyWaiting();
+    if (lines_.size() > kEvidenceLinesMax) lines_.resize(kEvidenceLinesMax);
+    return std::move(lines_);
+  }
+
+ private:
+  void Add(std::string zh, std::string en) { lines_.push_back({std::move(zh), std::move(en)}); }
+
+  std::string OpZh() const { return Op("操作"); }
+  std::string OpEn() const { return Op("operation"); }
+  std::string Op(std::string_view unknown) const {
+    if (!j_.finding.op) return std::string(unknown);
+    return fmt::format("{} #{}", FuncName(j_.finding.op->func), j_.finding.op->index);
+  }
+
+  static std::string List(const std::vector<Rank>& ranks, std::string_view separator) {
+    constexpr size_t kNamedMax = 8;
+    std::string text;
+    for (size_t i = 0; i < ranks.size() && i < kNamedMax; ++i) {
+      text += fmt::format("{}{}", i == 0 ? "" : separator, ranks[i]);
+    }
+    if (ranks.size() > kNamedMax) text += " …";
+    return text;
+  }
+
+  void Culprit() {
+    if (j_.disagreement) return Disagree();
+    const HangClass seen = j_.signature.value_or(j_.hang_class);
+    switch (seen) {
+      case HangClass::kNotEntered:
+        return NotEntered();
+      case HangClass::kGpuNotStarted:
+        return Each("{} 号进程已提交 {}，但其 GPU 内核未启动，收到的数据无人取用",
+                    "rank {} has enqueued {} but its GPU kernel has not started");
+      case HangClass::kGpuStuck:
+        return GpuStuck();
+      case HangClass::kProxyStuck:
+        return Each("{} 号进程已提交 {}，但其 NCCL 代理线程没有推进",
+                    "rank {} has enqueued {} but its NCCL proxy thread does not take it up");
+      case HangClass::kPcie:
+        return Each("{} 号进程的数据已到网卡，写入 GPU 的刷新未完成（{}）",
+                    "the data of rank {} has arrived but its flush to the GPU over PCIe does not "
+                    "complete ({})");
+      case HangClass::kNetwork:
+        return Network();
+      case HangClass::kMismatch:
+        return Add(
+            fmt::format("{} 号进程互相等待成环，发送与接收的顺序不一致",
+                        List(j_.finding.suspects, "、")),
+            fmt::format("ranks {} wait for one another in a circle: their sends and receives "
+                        "do not pair",
+                        List(j_.finding.suspects, ", ")));
+      case HangClass::kUnknown:
+      case HangClass::kWaiting:
+      case HangClass::kSlow:
+      case HangClass::kProcessDead:
+      case HangClass::kProcessStopped:
+        return Unknown();
+    }
+  }
+
+  void Each(std::string_view zh, std::string_view en) {
+    if (j_.finding.rank) {
+      Add(fmt::format(fmt::runtime(zh), *j_.finding.rank, OpZh()),
+          fmt::format(fmt::runtime(en), *j_.finding.rank, OpEn()));
+    } else {
+      Add(fmt::format(fmt::runtime(zh), List(j_.finding.suspects, "、"), OpZh()),
+          fmt::format(fmt::runtime(en), List(j_.finding.suspects, ", "), OpEn()));
+    }
+  }
+
+  void Disagree() {
+    const Disagreement& d = *j_.disagreement;
+    const auto call = [](const Operation& op) {
+      return fmt::format("{}({} × {}, root {})", FuncName(op.func), op.count,
+                         DataTypeName(op.datatype), op.root);
+    };
+    Add(fmt::format("第 {} 次调用不一致：{} 号进程调用 {}，{} 号进程调用 {}", d.call_index,
+                    List(d.minority_ranks, "、"), call(d.minority), List(d.majority_ranks, "、"),
+                    call(d.majority)),
+        fmt::format("call {} differs: rank {} asked for {}, rank {} for {}", d.call_index,
+                    List(d.minority_ranks, ", "), call(d.minority), List(d.majority_ranks, ", "),
+                    call(d.majority)));
+  }
+
+  void NotEntered() {
+    Each("{} 号进程没有进入 {}", "rank {} has not entered {}");
+    if (!j_.finding.rank) return;
+    const Digest* d = scene_.DigestOf(*j_.finding.rank);
+    if (d == nullptr) return;
+    if (d->phase == Phase::kCalling) {
+      Add(fmt::format("{} 号进程停在一次尚未提交任何操作的 NCCL 调用中", *j_.finding.rank),
+          fmt::format("rank {} is inside an NCCL call that has enqueued nothing",
+                      *j_.finding.rank));
+    } else if (d->op && d->phase == Phase::kBetween) {
+      Add(fmt::format("{} 号进程最后完成的是 {} #{}", *j_.finding.rank, FuncName(d->op->func),
+                      d->op->index),
+          fmt::format("the last operation rank {} finished is {} #{}", *j_.finding.rank,
+                      FuncName(d->op->func), d->op->index));
+    }
+  }
+
+  void GpuStuck() {
+    if (!j_.finding.rank) {
+      return Each("{} 号进程的 GPU 内核均未完成 {}，肇事者是其中之一",
+                  "the kernels of ranks {} have not completed {}: one of them");
+    }
+    const Rank rank = *j_.finding.rank;
+    const Digest* d = scene_.DigestOf(rank);
+    uint32_t slices = 0;
+    int channels = 0;
+    if (d != nullptr) {
+      for (const EdgeProgress& e : d->edges) {
+        if (e.done >= e.steps || e.state != StepState::kRecvGpuWait) continue;
+        slices = std::max(slices, std::max(e.in_state, 1u));
+        ++channels;
+      }
+    }
+    if (channels > 0) {
+      Add(fmt::format("{} 号进程在 {} 个通道上各收到 {} 个数据片，其 GPU 不取用（{}）", rank,
+                      channels, slices, OpZh()),
+          fmt::format(
+              "rank {} has received {} slices on {} channel{} that its GPU does not consume "
+              "({})",
+              rank, slices, channels, channels == 1 ? "" : "s", OpEn()));
+    } else {
+      Add(fmt::format("{} 号进程的 GPU 不再推进 {}", rank, OpZh()),
+          fmt::format("the GPU of rank {} does not go on with {}", rank, OpEn()));
+    }
+    if (d != nullptr && d->kernels.watched && d->kernels.started > 0) {
+      Add(fmt::format("{} 号进程的内核已启动、未结束", rank),
+          fmt::format("the kernel of rank {} has started and not ended", rank));
+    }
+  }
+
+  void Network() {
+    for (const Edge& edge : j_.finding.edges) {
+      const Digest* to = scene_.DigestOf(edge.to);
+      const Digest* from = scene_.DigestOf(edge.from);
+      uint32_t received = 0;
+      uint32_t sent = 0;
+      bool waits = false;
+      if (to != nullptr) {
+        for (const EdgeProgress& e : to->edges) {
+          if (e.direction == Direction::kRecv && e.peer == edge.from && e.done < e.steps) {
+            received = e.done;
+            sent = e.steps;  // all of it, unless the sender has a step open
+            if (from == nullptr) continue;
+            const EdgeProgress* s = OpenEdge(*from, e.channel, Direction::kSend, edge.to);
+            if (s != nullptr) {
+              sent = s->done;
+              waits = s->state == StepState::kSendWait || s->state == StepState::kSendPeerWait;
+            }
+            break;
+          }
+        }
+      }
+      if (waits) {
+        Add(fmt::format("{} 号到 {} 号的网络传输停住：接收方收到 {} 片，发送方的发送未被确认",
+                        edge.from, edge.to, received),
+            fmt::format("the wire from rank {} to rank {} stands still: {} slices have arrived and "
+                        "the sends of rank {} do not complete",
+                        edge.from, edge.to, received, edge.from));
+      } else {
+        Add(fmt::format("{} 号到 {} 号的网络传输停住：已发出 {} 片，收到 {} 片", edge.from, edge.to,
+                        sent, received),
+            fmt::format("the wire from rank {} to rank {} stands still: {} slices were sent and {} "
+                        "have arrived",
+                        edge.from, edge.to, sent, received));
+      }
+      if (lines_.size() >= 3) break;
+    }
+    if (j_.finding.rank) {
+      Add(fmt::format("停住的链路都连着 {} 号进程", *j_.finding.rank),
+          fmt::format("rank {} is the end that the frozen edges share", *j_.finding.rank));
+    } else if (j_.finding.suspects.size() == 2) {
+      Add(fmt::format("故障在 {} 号、{} 号之一或其间的链路", j_.finding.suspects[0],
+                      j_.finding.suspects[1]),
+          fmt::format("the fault is at rank {}, at rank {}, or between them",
+                      j_.finding.suspects[0], j_.finding.suspects[1]));
+    }
+  }
+
+  void Unknown() {
+    if (!scene_.op) {
+      return Add("没有进程有未完成的操作：停在 NCCL 调用内部",
+                 "nobody has an operation open: the stall is inside an NCCL call");
+    }
+    if (!j_.finding.suspects.empty()) {
+      return Add(
+          fmt::format("{} 停住，肇事者是 {} 号之一", OpZh(), List(j_.finding.suspects, "、")),
+          fmt::format("{} stands still; the culprit is one of ranks {}", OpEn(),
+                      List(j_.finding.suspects, ", ")));
+    }
+    Add(fmt::format("{} 停住，现有数据不足以定位", OpZh()),
+        fmt::format("{} stands still; what is known does not tell where", OpEn()));
+  }
+
+  void Process() {
+    if (!j_.finding.rank) return;
+    const Digest* d = scene_.DigestOf(*j_.finding.rank);
+    if (d == nullptr) return;
+    const Rank rank = *j_.finding.rank;
+    const Vitals& v = d->vitals;
+    if (IsDead(v)) {
+      Add(fmt::format("{} 号进程已死亡，其余进程仍在等待", rank),
+          fmt::format("the process of rank {} is dead and others still wait", rank));
+    } else if (IsTraced(v)) {
+      Add(fmt::format("{} 号进程被调试器控制，不亮灯", rank),
+          fmt::format("a debugger holds rank {}: no lamp", rank));
+    } else if (v.frozen) {
+      Add(fmt::format("{} 号进程的 cgroup 被冻结", rank),
+          fmt::format("the cgroup of rank {} is frozen", rank));
+    } else if (IsStopped(v)) {
+      Add(fmt::format("{} 号进程处于停止状态 (T)", rank),
+          fmt::format("the process of rank {} is stopped (state T)", rank));
+    } else if (v.state == ProcessState::kDiskWait) {
+      Add(fmt::format("{} 号进程停在内核 I/O 中 (D)", rank),
+          fmt::format("rank {} waits for I/O in the kernel (state D)", rank));
+    } else if (scene_.StandingOf(rank) == Standing::kNotEntered && v.idle) {
+      if (*v.idle) {
+        Add(fmt::format("{} 号进程活着，但其进程树不用 CPU、没有 I/O", rank),
+            fmt::format("rank {} is alive and its process tree neither computes nor reads", rank));
+      } else {
+        Add(fmt::format("{} 号进程仍在工作（CPU 或 I/O）", rank),
+            fmt::format("rank {} is at work (CPU or I/O)", rank));
+      }
+    }
+  }
+
+  void AlsoDown() {
+    if (j_.also_down.empty()) return;
+    Add(fmt::format("{} 号进程也已死亡或停止", List(j_.also_down, "、")),
+        fmt::format("ranks {} are dead or stopped too", List(j_.also_down, ", ")));
+  }
+
+  void Victims() {
+    size_t victims = 0;
+    for (const Scene::Seat& seat : scene_.seats()) {
+      const Standing standing = scene_.StandingOf(seat);
+      if (standing != Standing::kInside && standing != Standing::kEnqueued) continue;
+      if (j_.finding.rank == seat.rank) continue;
+      if (std::find(j_.finding.suspects.begin(), j_.finding.suspects.end(), seat.rank) !=
+          j_.finding.suspects.end()) {
+        continue;
+      }
+      ++victims;
+    }
+    if (victims == 0 || (!j_.finding.rank && j_.finding.suspects.empty())) return;
+    Add(fmt::format("其余 {} 个进程只是在等待", victims),
+        victims == 1 ? std::string("the other rank only waits")
+                     : fmt::format("the other {} ranks only wait", victims));
+  }
+
+  void Silence() {
+    const std::vector<Rank>& missing = j_.finding.missing;
+    if (missing.empty()) return;
+    Add(fmt::format("{} 号进程所在节点没有应答", List(missing, "、")),
+        fmt::format("nothing is heard from the nodes of ranks {}", List(missing, ", ")));
+  }
+
+  void WhyWaiting() {
+    switch (j_.hold) {
+      case Hold::kNone:
+        if (j_.hang_class == HangClass::kNotEntered && j_.history.operations > 0) {
+          Add(fmt::format("本任务 {} 次操作的历史里从未等待这么久（p99.9 为 {} 毫秒）",
+                          j_.history.operations, ToMillis(j_.history.gap_p999)),
+              fmt::format("in {} operations this job has not waited so long (p99.9 {} ms)",
+                          j_.history.operations, ToMillis(j_.history.gap_p999)));
+        }
+        return;
+      case Hold::kTraced:
+        return Add("有调试器：不是故障", "a debugger is at work: not a fault");
+      case Hold::kAllStopped:
+        return Add("全部进程同时停止：挂起，不是通信死锁",
+                   "all ranks are stopped together: suspended, not hung");
+      case Hold::kEnding:
+        return Add("任务正在结束", "the job is ending");
+      case Hold::kWorks:
+        return Add("迟到的进程可能仍在工作：最多再等到迟到上限",
+                   "the late rank may be at work: it has until the limit for late ranks");
+      case Hold::kHistory:
+        return Add("本任务历史太短，或曾等待这么久：等到迟到上限",
+                   "this job has waited so long before, or its history is short: the limit for "
+                   "late ranks holds");
+      case Hold::kUnanswered:
+        return Add("关键进程没有应答，无法判定", "a rank that matters does not answer");
+      case Hold::kNoCall:
+        return Add("可能仍在建立连接", "connections may still be made");
+      case Hold::kElsewhere:
+        return Add("它自己在另一个通信域中等待", "it waits in another communicator itself");
+      case Hold::kSuspended:
+        return Add("主机事实否决了告警", "a fact of the host vetoes the alarm");
+    }
+  }
+
+  const Scene& scene_;
+  const Judgement& j_;
+  std::vector<EvidenceLine> lines_;
+};
+
+double BaseConfidence(const Judgement& j) {
+  switch (j.hang_class) {
+    case HangClass::kProcessDead:
+    case HangClass::kProcessStopped:
+      return 0.98;
+    case HangClass::kNotEntered:
+    case HangClass::kMismatch:
+      return 0.95;
+    case HangClass::kGpuStuck:
+    case HangClass::kGpuNotStarted:
+    case HangClass::kProxyStuck:
+      return 0.9;
+    case HangClass::kNetwork:
+      return j.finding.rank ? 0.9 : 0.8;
+    case HangClass::kPcie:
+      return 0.8;
+    case HangClass::kWaiting:
+    case HangClass::kSlow:
+      return 0.6;
+    case HangClass::kUnknown:
+      return 0.3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<EvidenceLine> Explain(const Scene& scene, const Judgement& judgement) {
+  return Words(scene, judgement).All();
+}
+
+double Confidence(const Scene& scene, const Judgement& judgement, bool confirmed) {
+  double confidence = BaseConfidence(judgement);
+  if (judgement.finding.channels > 1) {
+    const double agreeing =
+        static_cast<double>(judgement.finding.channels_agreeing) / judgement.finding.channels;
+    confidence *= 0.7 + 0.3 * agreeing;
+  }
+  if (!scene.seats().empty()) {
+    const double answered =
+        static_cast<double>(judgement.reported) / static_cast<double>(scene.seats().size());
+    confidence *= 0.6 + 0.4 * answered;
+  }
+  if (judgement.facts.hard && judgement.finding.rank) confidence = std::max(confidence, 0.97);
+  return confirmed ? confidence : confidence * 0.6;
+}
+
+}  // namespace sentinel

@@ -1,0 +1,358 @@
+#include "correlate/judgement.h"
+
+#include <algorithm>
+
+#include "correlate/blame_walk.h"
+#include "correlate/p2p_walk.h"
+
+namespace sentinel {
+namespace {
+
+struct Tally {
+  size_t reported = 0;
+  size_t suspect = 0;
+  size_t stopped = 0;  // or traced, or frozen
+  size_t dead = 0;
+  size_t alive = 0;
+  size_t ending = 0;       // and alive
+  std::vector<Rank> down;  // dead or stopped, and the operation cannot do without them
+};
+
+Tally Count(const Scene& scene) {
+  Tally t;
+  for (const Scene::Seat& seat : scene.seats()) {
+    if (seat.report == nullptr) continue;
+    const Digest& d = seat.report->digest();
+    ++t.reported;
+    const bool dead = IsDead(d.vitals);
+    const bool stopped = IsStopped(d.vitals) || IsTraced(d.vitals);
+    if (dead) {
+      ++t.dead;
+    } else {
+      ++t.alive;
+      if (d.suspect) ++t.suspect;
+      if (stopped) ++t.stopped;
+      if (d.vitals.ending) ++t.ending;
+    }
+    if ((dead || IsStopped(d.vitals)) && t.down.size() <= kSuspectsMax && scene.op &&
+        scene.StandingOf(seat) != Standing::kFinished) {
+      t.down.push_back(seat.rank);
+    }
+  }
+  return t;
+}
+
+Finding Find(Scene* scene) {
+  const Report* oldest_p2p = nullptr;
+  Rank start = -1;
+  for (const Scene::Seat& seat : scene->seats()) {
+    if (seat.report == nullptr || !IsOpen(seat.report->digest())) continue;
+    const Digest& d = seat.report->digest();
+    if (!IsP2p(d.op->func) || d.op->peer < 0 || !d.suspect) continue;
+    if (oldest_p2p == nullptr || d.age > oldest_p2p->digest().age) {
+      oldest_p2p = seat.report;
+      start = seat.rank;
+    }
+  }
+  scene->mixed = CarriesP2p(*scene);
+  scene->op = OldestOpen(*scene);
+  if (start >= 0) {
+    scene->op = oldest_p2p->digest().op;
+    Finding f = JudgeP2p(scene, start);
+    scene->op = f.op;
+    return f;
+  }
+  if (!scene->op || IsP2p(scene->op->func)) {
+    Finding f;
+    f.op = scene->op;
+    return f;
+  }
+  if (scene->mixed) {
+    // Positions differ between ranks: take the operation of whoever has waited longest.
+    Duration longest{-1};
+    for (const Scene::Seat& seat : scene->seats()) {
+      if (seat.report == nullptr || !IsOpen(seat.report->digest())) continue;
+      if (seat.report->digest().age > longest && !IsP2p(seat.report->digest().op->func)) {
+        longest = seat.report->digest().age;
+        scene->op = seat.report->digest().op;
+      }
+    }
+  }
+  return JudgeCollective(*scene);
+}
+
+bool Names(const Finding& f, Rank rank) {
+  if (f.rank == rank) return true;
+  if (std::find(f.suspects.begin(), f.suspects.end(), rank) != f.suspects.end()) return true;
+  return std::any_of(f.edges.begin(), f.edges.end(),
+                     [rank](const Edge& e) { return e.from == rank || e.to == rank; });
+}
+
+// A dead or stopped process outranks what the walk makes of the traces it left.
+void SettleProcesses(const Scene& scene, const Tally& tally, Judgement* j) {
+  std::vector<Rank> down = tally.down;
+  const auto consider = [&](Rank rank) {
+    const Digest* d = scene.DigestOf(rank);
+    if (d != nullptr && (IsDead(d->vitals) || IsStopped(d->vitals))) AddOnce(&down, rank);
+  };
+  if (j->finding.rank) consider(*j->finding.rank);
+  for (Rank rank : j->finding.suspects) consider(rank);
+  for (const Edge& e : j->finding.edges) {
+    consider(e.from);
+    consider(e.to);
+  }
+  if (down.empty()) return;
+  const auto weight = [&](Rank rank) {
+    const bool dead = IsDead(scene.DigestOf(rank)->vitals);
+    return (dead ? 4 : 0) + (j->finding.rank == rank ? 2 : 0) + (Names(j->finding, rank) ? 1 : 0);
+  };
+  const Rank culprit = *std::max_element(down.begin(), down.end(),
+                                         [&](Rank a, Rank b) { return weight(a) < weight(b); });
+  const HangClass walked = j->hang_class;
+  j->hang_class = IsDead(scene.DigestOf(culprit)->vitals) ? HangClass::kProcessDead
+                                                          : HangClass::kProcessStopped;
+  if (walked != j->hang_class) j->signature = walked;
+  for (Rank rank : down) {
+    if (rank != culprit) j->also_down.push_back(rank);
+  }
+  j->finding.rank = culprit;
+  j->finding.suspects.clear();
+  if (j->finding.waiter == culprit) j->finding.waiter.reset();
+}
+
+// The age of one rank, or of the blamed edge where its receiver says one.
+std::optional<Duration> EdgeClock(const Scene& scene, const Edge& edge, Instant now) {
+  const Report* to = scene.Of(edge.to);
+  if (to == nullptr) return std::nullopt;
+  std::optional<Duration> clock;
+  for (const EdgeProgress& e : to->digest().edges) {
+    if (e.direction != Direction::kRecv || e.peer != edge.from || e.done >= e.steps) continue;
+    const Duration age = to->Stalled(e, now);
+    clock = clock ? std::min(*clock, age) : age;
+  }
+  return clock ? clock : to->Stalled(now);
+}
+
+// Since anybody who waits last saw something move.
+Duration YoungestWait(const Scene& scene, Instant now, std::optional<Rank>* subject) {
+  std::optional<Duration> youngest;
+  for (const Scene::Seat& seat : scene.seats()) {
+    if (seat.report == nullptr || IsDead(seat.report->digest().vitals)) continue;
+    const Standing standing = scene.StandingOf(seat);
+    const bool waits = scene.op ? standing == Standing::kInside || standing == Standing::kEnqueued
+                                : seat.report->digest().suspect;
+    if (!waits) continue;
+    const Duration age = seat.report->Stalled(now);
+    if (!youngest || age < *youngest) {
+      youngest = age;
+      *subject = seat.rank;
+    }
+  }
+  return youngest.value_or(Duration{0});
+}
+
+void SetClock(const Scene& scene, Instant now, Judgement* j) {
+  const Finding& f = j->finding;
+  const bool absent = f.rank && scene.StandingOf(*f.rank) == Standing::kNotEntered;
+  if (f.hang_class == HangClass::kNetwork && !f.edges.empty() && !absent) {
+    std::optional<Duration> clock;
+    for (const Edge& e : f.edges) {
+      // With a culprit only the edges that meet in it count.
+      if (f.rank && e.from != *f.rank && e.to != *f.rank) continue;
+      std::optional<Duration> age = EdgeClock(scene, e, now);
+      if (age && (!clock || *age < *clock)) {
+        clock = age;
+        j->subject = e.to;
+      }
+      if (!f.rank) break;
+    }
+    if (clock) {
+      j->clock = *clock;
+      return;
+    }
+  }
+  if (f.rank && !absent && scene.Of(*f.rank) != nullptr &&
+      scene.StandingOf(*f.rank) != Standing::kFinished) {
+    j->subject = f.rank;
+    j->clock = scene.Of(*f.rank)->Stalled(now);
+    return;
+  }
+  if (f.waiter && scene.Of(*f.waiter) != nullptr && f.waiter != f.rank) {
+    j->subject = f.waiter;
+    j->clock = scene.Of(*f.waiter)->Stalled(now);
+    return;
+  }
+  j->clock = YoungestWait(scene, now, &j->subject);
+}
+
+// How long survivors have been suspecting, for a death among them.
+Duration LongestSuspicion(const Scene& scene, Rank dead, Instant now, std::optional<Rank>* who) {
+  Duration longest{0};
+  for (const Scene::Seat& seat : scene.seats()) {
+    if (seat.report == nullptr || seat.rank == dead) continue;
+    const Digest& d = seat.report->digest();
+    if (!d.suspect || IsDead(d.vitals)) continue;
+    const Duration since = seat.report->Stalled(now) - d.suspect_after;
+    if (since > longest) {
+      longest = since;
+      *who = seat.rank;
+    }
+  }
+  return longest;
+}
+
+History HistoryOfWaiting(const Scene& scene) {
+  History history;
+  for (const Scene::Seat& seat : scene.seats()) {
+    if (seat.report == nullptr || !IsOpen(seat.report->digest())) continue;
+    const History& h = seat.report->digest().history;
+    history.operations = std::max(history.operations, h.operations);
+    history.gap_p999 = std::max(history.gap_p999, h.gap_p999);
+  }
+  return history;
+}
+
+void Late(const Scene& scene, const CorrelateOptions& options, Judgement* j) {
+  std::vector<Rank> late = j->finding.suspects;
+  if (j->finding.rank) late = {*j->finding.rank};
+  const bool idle = !late.empty() && std::all_of(late.begin(), late.end(), [&scene](Rank rank) {
+    const Digest* d = scene.DigestOf(rank);
+    return d != nullptr && d->vitals.idle.value_or(false);
+  });
+  j->history = HistoryOfWaiting(scene);
+  const bool never_so_long = j->history.operations >= options.late_history_min &&
+                             j->history.gap_p999 < options.arrival_lag_max;
+  if (idle && never_so_long) {
+    j->limit = options.red_after;
+    return;
+  }
+  j->hold = idle ? Hold::kHistory : Hold::kWorks;
+  j->hang_class = HangClass::kWaiting;
+  j->signature = HangClass::kNotEntered;
+  j->limit = options.late_limit;
+}
+
+void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& options,
+              const SilenceOf& silence_of, Instant now, Judgement* j) {
+  switch (j->hang_class) {
+    case HangClass::kProcessDead:
+      j->subject.reset();
+      j->clock = LongestSuspicion(scene, *j->finding.rank, now, &j->subject);
+      if (j->subject) j->limit = options.dead_red_after;
+      break;
+    case HangClass::kNotEntered:
+      Late(scene, options, j);
+      break;
+    case HangClass::kMismatch:
+      j->limit = Duration{0};
+      break;
+    case HangClass::kUnknown: {
+      if (!scene.op) {
+        j->hold = Hold::kNoCall;
+        j->limit = options.late_limit;
+        break;
+      }
+      const std::vector<Rank>& missing = j->finding.missing;
+      const bool answered = missing.empty();
+      const bool node_gone =
+          !answered && std::all_of(missing.begin(), missing.end(), [&](Rank rank) {
+            return silence_of(rank) >= options.node_silent_after;
+          });
+      if (answered || node_gone) {
+        j->limit = options.red_after;
+      } else {
+        j->hold = Hold::kUnanswered;
+        j->limit = options.late_limit;
+      }
+      break;
+    }
+    case HangClass::kGpuNotStarted:
+    case HangClass::kGpuStuck:
+    case HangClass::kProxyStuck:
+    case HangClass::kNetwork:
+    case HangClass::kPcie:
+    case HangClass::kProcessStopped:
+    case HangClass::kWaiting:
+    case HangClass::kSlow:
+      j->limit = options.red_after;
+      break;
+  }
+
+  if (j->facts.hard && j->finding.rank && j->limit) {
+    const Report* subject = j->subject ? scene.Of(*j->subject) : nullptr;
+    const Duration suspect_after =
+        subject == nullptr ? Duration{0} : subject->digest().suspect_after;
+    j->limit = std::min(*j->limit, suspect_after + options.hard_evidence_extra);
+  }
+
+  // What keeps a lamp dark.
+  const auto dark = [j](Hold hold) {
+    j->hold = hold;
+    j->limit.reset();
+  };
+  if (tally.alive > 1 && tally.stopped == tally.alive) return dark(Hold::kAllStopped);
+  std::vector<Rank> named = j->finding.suspects;
+  if (j->finding.rank) named.push_back(*j->finding.rank);
+  for (Rank rank : named) {
+    const Digest* d = scene.DigestOf(rank);
+    if (d != nullptr && IsTraced(d->vitals)) return dark(Hold::kTraced);
+  }
+  if (j->facts.veto) return dark(Hold::kSuspended);
+  const bool dying_together = tally.dead >= 2 && tally.dead * 2 >= tally.reported;
+  const Digest* culprit = j->finding.rank ? scene.DigestOf(*j->finding.rank) : nullptr;
+  if (tally.alive > 0 && tally.ending == tally.alive) return dark(Hold::kEnding);
+  if (dying_together || tally.ending * 2 >= std::max<size_t>(tally.alive, 1) ||
+      (culprit != nullptr && culprit->vitals.ending)) {
+    j->hold = Hold::kEnding;
+    if (j->limit) j->limit = std::max(*j->limit, options.late_limit);
+  }
+}
+
+}  // namespace
+
+Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& facts,
+                const PlaceOf& place_of, const SilenceOf& silence_of, Instant now) {
+  Judgement j;
+  j.disagreement = CompareCalls(*scene);
+  j.finding = Find(scene);
+  if (j.disagreement) {
+    const Disagreement& d = *j.disagreement;
+    Finding f;
+    f.hang_class = HangClass::kMismatch;
+    f.op = d.minority;
+    if (d.tie) {
+      f.suspects = d.minority_ranks;
+      f.suspects.insert(f.suspects.end(), d.majority_ranks.begin(), d.majority_ranks.end());
+      std::sort(f.suspects.begin(), f.suspects.end());
+    } else if (d.minority_ranks.size() == 1) {
+      f.rank = d.minority_ranks.front();
+    } else {
+      f.suspects = d.minority_ranks;
+    }
+    j.finding = f;
+  }
+  const Tally tally = Count(*scene);
+  j.reported = tally.reported;
+  j.waiting = tally.suspect;
+  j.hang_class = j.finding.hang_class;
+  if (!j.disagreement) SettleProcesses(*scene, tally, &j);
+  j.facts = facts.Apply(j.finding, place_of, now);
+  if (!j.finding.rank && j.facts.rank) {
+    j.finding.rank = j.facts.rank;
+    j.finding.suspects.clear();
+    if (j.hang_class == HangClass::kUnknown) {
+      // Among ranks that look alike one has a broken card.
+      j.signature = HangClass::kUnknown;
+      j.hang_class = HangClass::kGpuStuck;
+    }
+  }
+  SetClock(*scene, now, &j);
+  SetLimit(*scene, tally, options, silence_of, now, &j);
+  if (j.finding.suspects.size() > kSuspectsMax) {
+    j.finding.suspects_beyond = j.finding.suspects.size();
+    j.finding.suspects.clear();
+  }
+  return j;
+}
+
+}  // namespace sentinel

@@ -1,0 +1,53 @@
+// From a finding to a judgement: facts of processes and hosts come in, the class is settled, and
+// with it how long the stall clock has to run before a lamp is due.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "correlate/call_order.h"
+#include "correlate/correlator.h"
+#include "correlate/finding.h"
+#include "correlate/host_facts.h"
+
+namespace sentinel {
+
+// Why a lamp waits longer than its class would have it, or stays dark.
+enum class Hold {
+  kNone,
+  kTraced,      // a debugger holds the culprit
+  kAllStopped,  // every rank is stopped together: suspended, not hung
+  kEnding,      // the job was told to end, or its ranks are dying together
+  kWorks,       // the late rank's process tree works, or it is not known that it does not
+  kHistory,     // the job has waited so long before, or has not run long enough to know
+  kUnanswered,  // somebody who would have to be asked does not answer
+  kNoCall,      // nobody has an operation open
+  kElsewhere,   // the culprit itself waits in another communicator
+  kSuspended,   // a fact of the host vetoes
+};
+
+struct Judgement {
+  Finding finding;
+  HangClass hang_class = HangClass::kUnknown;
+  std::optional<HangClass> signature;
+  std::optional<Disagreement> disagreement;
+  HostFacts::Applied facts;
+  std::vector<Rank> also_down;    // dead or stopped beside the culprit
+  Duration clock{0};              // the stall clock
+  std::optional<Duration> limit;  // red when the clock reaches it; none: no lamp
+  Hold hold = Hold::kNone;
+  History history;              // of those who wait, where it counted
+  size_t waiting = 0;           // members that are suspect
+  size_t reported = 0;          // members of which something is known
+  std::optional<Rank> subject;  // whose clock it is
+};
+
+// How long an agent has been silent that a member of `rank` depends on; 0 if it is heard.
+using SilenceOf = std::function<Duration(Rank)>;
+using PlaceOf = std::function<const Place*(Rank)>;
+
+Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& facts,
+                const PlaceOf& place_of, const SilenceOf& silence_of, Instant now);
+
+}  // namespace sentinel

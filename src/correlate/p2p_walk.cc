@@ -1,0 +1,137 @@
+#include "correlate/p2p_walk.h"
+
+#include <algorithm>
+
+#include "correlate/blame_walk.h"
+
+namespace sentinel {
+namespace {
+
+bool Opposite(Func a, Func b) {
+  return (a == Func::kSend && b == Func::kRecv) || (a == Func::kRecv && b == Func::kSend) ||
+         a == Func::kSendRecv || b == Func::kSendRecv;
+}
+
+// Of the edges between two ranks the first that is open: a P2P operation spreads over channels.
+const EdgeProgress* OpenWith(const Digest& d, Direction direction, Rank peer) {
+  for (const EdgeProgress& e : d.edges) {
+    if (e.direction == direction && e.peer == peer && e.done < e.steps) return &e;
+  }
+  return nullptr;
+}
+
+HangClass GpuClass(const Digest& d) {
+  return d.kernels.watched && d.kernels.started == 0 ? HangClass::kGpuNotStarted
+                                                     : HangClass::kGpuStuck;
+}
+
+void Blame(Finding* f, HangClass hang_class, Rank rank, Rank waiter) {
+  f->hang_class = hang_class;
+  f->rank = rank;
+  f->waiter = waiter;
+}
+
+void Freeze(Finding* f, Rank from, Rank to) {
+  f->hang_class = HangClass::kNetwork;
+  f->edges = {{from, to}};
+  f->suspects = {from, to};
+  f->waiter = to;
+}
+
+// Both ends are inside the transfer from `from` to `to`.
+void JudgePair(const Scene& scene, Rank from, Rank to, Finding* f) {
+  const Digest& s = *scene.DigestOf(from);
+  const Digest& r = *scene.DigestOf(to);
+  if (s.phase == Phase::kEnqueued && !r.edges.empty()) {
+    return Blame(f, HangClass::kProxyStuck, from, to);
+  }
+  if (r.phase == Phase::kEnqueued && !s.edges.empty()) {
+    return Blame(f, HangClass::kProxyStuck, to, from);
+  }
+  const EdgeProgress* send = OpenWith(s, Direction::kSend, to);
+  const EdgeProgress* recv = OpenWith(r, Direction::kRecv, from);
+  if (recv != nullptr && recv->state == StepState::kRecvFlushWait) {
+    return Blame(f, HangClass::kPcie, to, to);
+  }
+  if (recv != nullptr && recv->state == StepState::kRecvGpuWait) {
+    return Blame(f, GpuClass(r), to, from);
+  }
+  if (recv != nullptr && send != nullptr) {
+    if (send->done > recv->done || send->state == StepState::kSendWait) return Freeze(f, from, to);
+    if (send->state == StepState::kSendPeerWait) {
+      if (recv->state == StepState::kRecvWait) return Freeze(f, from, to);
+      return Blame(f, HangClass::kProxyStuck, to, from);
+    }
+    return Blame(f, GpuClass(s), from, to);  // a Send owes its data to nobody else
+  }
+  if (recv != nullptr && !s.edges.empty() && !s.truncated) return Freeze(f, from, to);
+  const bool started_from = !s.kernels.watched || s.kernels.started > 0;
+  const bool started_to = !r.kernels.watched || r.kernels.started > 0;
+  if (started_from != started_to) {
+    return Blame(f, HangClass::kGpuNotStarted, started_from ? to : from, started_from ? from : to);
+  }
+  f->suspects = {from, to};
+  f->waiter = to;
+}
+
+}  // namespace
+
+Finding JudgeP2p(Scene* scene, Rank start) {
+  Finding f;
+  std::vector<Rank> path;
+  Rank at = start;
+  while (true) {
+    const Digest& d = *scene->DigestOf(at);
+    const Rank peer = d.op->peer;
+    f.op = d.op;
+    const auto seen = std::find(path.begin(), path.end(), at);
+    if (seen != path.end()) {
+      // Each waits for the next in a circle: their order of calls cannot be right.
+      f.hang_class = HangClass::kMismatch;
+      f.suspects.assign(seen, path.end());
+      f.waiter = at;
+      return f;
+    }
+    path.push_back(at);
+    const Digest* p = scene->DigestOf(peer);
+    if (p == nullptr) {
+      f.missing = {peer};
+      f.suspects = {peer, at};
+      f.waiter = at;
+      return f;
+    }
+    if (!IsOpen(*p)) {
+      Blame(&f, HangClass::kNotEntered, peer, at);
+      return f;
+    }
+    const Operation& other = *p->op;
+    if (!IsP2p(other.func)) {
+      scene->op = other;
+      scene->mixed = true;
+      Finding inner = JudgeCollective(*scene);
+      if (inner.rank && std::find(path.begin(), path.end(), *inner.rank) != path.end() &&
+          inner.hang_class == HangClass::kNotEntered) {
+        f.hang_class = HangClass::kMismatch;
+        f.suspects = {peer, *inner.rank};
+        f.waiter = at;
+        return f;
+      }
+      return inner;
+    }
+    if (other.peer == at) {
+      if (!Opposite(d.op->func, other.func)) {
+        f.hang_class = HangClass::kMismatch;
+        f.suspects = {at, peer};
+        f.waiter = at;
+        return f;
+      }
+      const bool sends =
+          d.op->func == Func::kSend || (d.op->func == Func::kSendRecv && other.func == Func::kRecv);
+      JudgePair(*scene, sends ? at : peer, sends ? peer : at, &f);
+      return f;
+    }
+    at = peer;
+  }
+}
+
+}  // namespace sentinel

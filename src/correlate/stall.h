@@ -1,0 +1,88 @@
+// One communicator that is watched because somebody in it suspects a stall: the rounds in which its
+// members are asked, and the verdict as it stands.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "correlate/judgement.h"
+#include "correlate/roster.h"
+
+namespace sentinel {
+
+// After a stall has healed its members are asked for so long again: a rank that is still suspect
+// says so once, not every time.
+constexpr Duration kWatchAfterHeal = std::chrono::seconds(2);
+// A stall that moves at least so often is slow, not stuck.
+constexpr Duration kSlowPause = std::chrono::milliseconds(1100);
+constexpr uint32_t kSlowMovesMin = 2;
+// Members that could answer and do not hold a confirmation up for so long.
+constexpr Duration kAnswerPatience = std::chrono::milliseconds(300);
+// Once the lamp is on, only recovery is waited for.
+constexpr Duration kPollWhenRed = std::chrono::milliseconds(250);
+// Rounds of large communicators are further apart: so much for each member.
+constexpr Duration kPollPerMember = std::chrono::microseconds(10);
+
+class WatchedGroup : public Group {
+ public:
+  using Group::Group;
+
+  // Facts of the surroundings a stall depends on.
+  struct Around {
+    const CorrelateOptions* options;
+    const HostFacts* facts;
+    std::function<Duration(const Seat&)> silence;  // of the agent that speaks for a seat
+    std::function<bool(WatchedGroup&, Rank)> waits_elsewhere;
+    std::function<uint64_t()> next_epoch;
+    std::function<uint64_t()> next_request;
+  };
+
+  // A digest of a member. It opens a stall if its rank suspects one.
+  void OnDigest(Seat* seat, const Digest& digest, const Around& around, Instant now);
+
+  // Asks, judges and heals as due.
+  void Advance(const Around& around, Instant now, Correlator::Actions* actions);
+  std::optional<Instant> NextWake() const;
+
+  bool watched() const { return stall_.has_value() || watch_until_.has_value(); }
+  bool stalled() const { return stall_.has_value(); }
+  std::optional<Verdict> Standing(Instant now) const;
+
+ private:
+  struct Stall {
+    uint64_t epoch = 0;
+    Instant opened;
+    VerdictStage stage = VerdictStage::kSuspected;
+    std::optional<Verdict> said;
+    std::optional<Rank> subject;  // whose receive-side progress ends it
+    uint32_t subject_moves = 0;
+    uint32_t slow_moves = 0;
+    std::optional<Instant> moved;
+    Instant suspected;  // when somebody was last suspect
+    std::optional<Instant> red_at;
+    Instant clock_from;  // the stall clock reads now - clock_from
+  };
+
+  void Ask(const Around& around, Instant now, Correlator::Actions* actions);
+  void JudgeNow(const Around& around, Instant now, Correlator::Actions* actions);
+  Scene Look(const Around& around, Instant now, bool* unanswered);
+  bool Equal(const Scene& scene, const Around& around) const;
+  void Say(const Scene& scene, const Judgement& judgement, Instant now,
+           Correlator::Actions* actions);
+  void Heal(bool ended, Instant now, Correlator::Actions* actions);
+  void Drop();
+
+  std::optional<Stall> stall_;
+  std::optional<Instant> watch_until_;
+  Instant next_poll_;
+  uint64_t round_ = 0;  // request id of the round under way
+  size_t asked_ = 0;
+  size_t answered_ = 0;
+  bool judge_ = false;  // something new that has not been judged
+  bool round_judged_ = false;
+  std::optional<Instant> healed_at_;
+  uint32_t healed_moves_ = 0;
+};
+
+}  // namespace sentinel
