@@ -94,7 +94,8 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
     // Taken over by another communicator between header and slot: the next read has it.
     if (slot.watch.line().generation != comm.line.generation) continue;
     Member member;
-    member.comm = {job_, comm.comm_id, comm.nranks};
+    const bool named = scope_ == JobScope::kCluster || comm.nodes == 1;
+    member.comm = {named ? job_ : std::string(), comm.comm_id, comm.nranks};
     member.rank = comm.rank;
     member.nodes = comm.nodes;
     member.comm_name = comm.name;

@@ -19,13 +19,17 @@
 
 namespace sentinel {
 
+// How far a job's name reaches: one that stands for a single node (a pod's) cannot name a
+// communicator that spans several, which then goes without.
+enum class JobScope { kCluster, kNode };
+
 class BoardWatch {
  public:
   // Communicators followed of one board; lines beyond are not watched.
   static constexpr size_t kSlotsMax = 64;
 
   // The place's pci is filled in by each communicator's own.
-  BoardWatch(const WatchOptions& options, std::string job, Place place);
+  BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place);
   BoardWatch(const BoardWatch&) = delete;
   BoardWatch& operator=(const BoardWatch&) = delete;
 
@@ -72,6 +76,7 @@ class BoardWatch {
 
   const WatchOptions options_;
   const std::string job_;
+  const JobScope scope_;
   const Place place_;
   std::map<int, Slot> slots_;
   uint64_t generation_ = 0;

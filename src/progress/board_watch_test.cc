@@ -108,7 +108,7 @@ class Process {
   BoardImage image;
   Vitals vitals;
   Instant now{seconds(1000)};
-  BoardWatch watch{{}, "slurm:7.0", {"gpu-08", 3, "", 4711}};
+  BoardWatch watch{{}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711}};
   std::vector<Digest> said;
   int full_reads = 0;
 };
@@ -120,6 +120,17 @@ TEST(BoardWatch, KnowsItsMembersFromTheFirstScan) {
   ASSERT_EQ(members.size(), 1u);
   EXPECT_EQ(members[0],
             (Member{{"slurm:7.0", 0xabc, 4}, 2, 4, "dp", {"gpu-08", 3, "0000:3b:00.0", 4711}}));
+}
+
+TEST(BoardWatch, APodsNameIsNotGivenToACommunicatorOfSeveralNodes) {
+  Process process;
+  BoardWatch watch({}, "pod:1", JobScope::kNode, {});
+  watch.OnHeader(process.Header(), process.now);
+  watch.OnImage(process.image, process.now);
+  EXPECT_EQ(watch.Members().at(0).comm.job, "");
+  process.comm().nodes = 1;
+  watch.OnImage(process.image, process.now);
+  EXPECT_EQ(watch.Members().at(0).comm.job, "pod:1");
 }
 
 TEST(BoardWatch, AHealthyJobIsSilentAndItsBoardIsSeldomReadWhole) {
@@ -351,7 +362,7 @@ TEST(BoardWatch, TakesWhateverABoardClaims) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    BoardWatch watch({}, "", {});
+    BoardWatch watch({}, "", JobScope::kCluster, {});
     Instant now{seconds(1)};
     for (int i = 0; i < 400; ++i) {
       BoardImage image;

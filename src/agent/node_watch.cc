@@ -1,0 +1,299 @@
+#include "agent/node_watch.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "board/decoder.h"
+#include "probe/host/job_identity.h"
+
+namespace sentinel {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kFindEvery = seconds(1);
+constexpr Duration kAliveEvery = milliseconds(100);
+constexpr Duration kInventoryEvery = milliseconds(100);
+// Two measurements span the window by which a process is idle. They cost a few milliseconds each
+// and are only made while somebody wants to know.
+constexpr Duration kMeasureEvery = milliseconds(250);
+constexpr Duration kTreeEvery = seconds(1);
+constexpr Duration kInterestAfterRequest = seconds(5);
+constexpr Duration kInterestAfterSuspicion = seconds(2);
+// A request is answered from a read no older than this; of a board that has stood still for long,
+// from one no older than that.
+constexpr Duration kImageFresh = milliseconds(40);
+constexpr Duration kImageFreshLater = milliseconds(400);
+constexpr Duration kLater = seconds(5);
+// How long a dead process is remembered after anybody asked.
+constexpr Duration kDeadKept = seconds(120);
+constexpr Duration kBadBoardEvery = seconds(1);
+
+}  // namespace
+
+struct NodeWatch::Board {
+  Board(const WatchOptions& options, const ProcFiles& proc, FoundBoard found,
+        const JobIdentity& job, const Place& place)
+      : file(std::move(found.file)),
+        identity(file->identity()),
+        path(std::move(found.path)),
+        pid(found.pid),
+        start_ticks(found.start_ticks),
+        vitals(proc, found.pid, found.start_ticks),
+        watch(options, job.id, job.one_node ? JobScope::kNode : JobScope::kCluster, place) {}
+
+  bool dead() const { return !file.has_value(); }
+
+  std::optional<BoardFile> file;  // none: the process is dead
+  FileIdentity identity;
+  std::string path;
+  int pid;
+  uint64_t start_ticks;
+  ProcessVitals vitals;
+  BoardWatch watch;
+
+  std::array<std::byte, kBoardHeaderBytes> raw{};  // the last header read, as bytes
+  std::optional<BoardHeader> header;
+  Instant header_changed;
+  std::optional<Instant> imaged_at;
+  std::optional<Instant> alive_at;
+  std::optional<Instant> measured_at;
+  Instant interest_until{};
+  Instant bad_until{};
+  bool bad_noted = false;
+  uint64_t version = 0;
+  Instant died_at{};
+  Instant asked_at{};
+};
+
+std::unique_ptr<NodeWatch> NodeWatch::Create(NodeWatchOptions options) {
+  return std::make_unique<NodeWatch>(std::move(options), ProcFiles());
+}
+
+NodeWatch::NodeWatch(NodeWatchOptions options, ProcFiles proc)
+    : options_(std::move(options)), proc_(proc), finder_(proc, options_.board_dir) {}
+
+NodeWatch::~NodeWatch() = default;
+
+std::vector<UpMessage> NodeWatch::Scan(Instant now) {
+  std::vector<UpMessage> digests;
+  if (!found_at_ || now - *found_at_ >= kFindEvery) Find(now);
+  full_reads_left_ = kFullReadsPerScanMax;
+  Measure(now);
+  for (const std::unique_ptr<Board>& board : boards_) ScanBoard(*board, now, &digests);
+  Sweep(now);
+
+  std::vector<UpMessage> out;
+  const bool settled = !inventory_at_ || now - *inventory_at_ >= kInventoryEvery;
+  if (inventory_due_ && settled) {
+    inventory_due_ = false;
+    inventory_at_ = now;
+    out.emplace_back(inventory());
+  }
+  std::move(digests.begin(), digests.end(), std::back_inserter(out));
+  return out;
+}
+
+void NodeWatch::Find(Instant now) {
+  found_at_ = now;
+  for (FoundBoard& found : finder_.Scan(now)) Admit(std::move(found), now);
+  if (finder_.refused() != refused_) {
+    refused_ = finder_.refused();
+    Note("boards_refused=" + std::to_string(refused_) + " why=\"more than " +
+         std::to_string(BoardFinder::kBoardsMax) + " boards\"");
+  }
+}
+
+void NodeWatch::Admit(FoundBoard found, Instant now) {
+  const int pid = found.pid;
+  // A process that made its board anew: the old one tells nothing any more.
+  std::erase_if(boards_, [&](const std::unique_ptr<Board>& board) {
+    const bool same =
+        board->pid == pid && board->start_ticks == found.start_ticks && !board->dead();
+    if (same) finder_.Release(board->identity);
+    return same;
+  });
+  const Result<std::string> environ = proc_.Environ(pid);
+  const Result<ProcCgroup> cgroup = proc_.Cgroup(pid);
+  const std::string variables = environ.ok() ? *environ : std::string();
+  const JobIdentity job = JobOf(variables, cgroup.ok() ? *cgroup : ProcCgroup{});
+  Place place;
+  place.host = options_.host;
+  place.gpu = LocalRankOf(variables);
+  place.pid = pid;
+  Note("board=found pid=" + std::to_string(pid) + " job=\"" + job.id + "\" path=\"" + found.path +
+       "\"" + (environ.ok() ? "" : " environ=unreadable"));
+  boards_.push_back(std::make_unique<Board>(options_.watch, proc_, std::move(found), job, place));
+  boards_.back()->asked_at = now;
+  inventory_due_ = true;
+}
+
+void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out) {
+  if (board.dead()) return;
+  if (!board.alive_at || now - *board.alive_at >= kAliveEvery) {
+    board.alive_at = now;
+    if (!board.vitals.Alive()) {
+      Bury(board, now, out);
+      return;
+    }
+  }
+  if (now < board.bad_until || !ReadHeader(board, now)) return;
+  const uint64_t overslept = board.watch.overslept();
+  if (board.watch.OnHeader(*board.header, now)) {
+    if (full_reads_left_ > 0) {
+      --full_reads_left_;
+      ReadImage(board, now);
+    }
+  }
+  overslept_ += board.watch.overslept() - overslept;
+  if (board.watch.Suspects()) {
+    board.interest_until = std::max(board.interest_until, now + kInterestAfterSuspicion);
+  }
+  std::vector<Digest> due = board.watch.Due({}, now);
+  if (!due.empty()) {
+    const Vitals vitals = board.vitals.Look(now);
+    for (Digest& digest : due) {
+      const bool ended = digest.vitals.ending;
+      digest.vitals = vitals;
+      digest.vitals.ending = vitals.ending || ended;
+      out->emplace_back(std::move(digest));
+    }
+  }
+  if (board.version != board.watch.version()) {
+    board.version = board.watch.version();
+    inventory_due_ = true;
+  }
+}
+
+bool NodeWatch::ReadHeader(Board& board, Instant now) {
+  std::array<std::byte, kBoardHeaderBytes> raw;
+  const Status read = board.file->ReadHeader(raw);
+  if (read.ok() && board.header && raw == board.raw) return true;
+  Result<BoardHeader> header =
+      read.ok() ? DecodeBoardHeader(raw) : Result<BoardHeader>(read.error());
+  if (header.ok()) {
+    board.raw = raw;
+    board.header = std::move(header).value();
+    board.header_changed = now;
+    board.bad_noted = false;
+    return true;
+  }
+  board.header.reset();
+  if (header.error().code == ErrorCode::kUnavailable) return false;  // still being made
+  board.bad_until = now + kBadBoardEvery;
+  if (!board.bad_noted) {
+    board.bad_noted = true;
+    Note("board=unreadable pid=" + std::to_string(board.pid) + " path=\"" + board.path +
+         "\" why=\"" + header.error().message + "\"");
+  }
+  return false;
+}
+
+void NodeWatch::ReadImage(Board& board, Instant now) {
+  if (!board.file->ReadAll(&buffer_).ok()) return;
+  const Result<BoardImage> image = DecodeBoard(buffer_);
+  if (!image.ok()) return;
+  board.watch.OnImage(*image, now);
+  board.imaged_at = now;
+}
+
+// The last word of a process: what its board shows now, since a container's memory goes with it.
+void NodeWatch::Bury(Board& board, Instant now, std::vector<UpMessage>* out) {
+  ReadImage(board, now);
+  board.file.reset();
+  finder_.Release(board.identity);
+  board.died_at = board.asked_at = now;
+  const Vitals vitals = board.vitals.Look(now);
+  for (Digest& digest : board.watch.Describe(nullptr, /*request_id=*/0, vitals, now)) {
+    out->emplace_back(std::move(digest));
+  }
+  board.version = board.watch.version();
+  inventory_due_ = true;
+  Note("board=closed pid=" + std::to_string(board.pid) + " why=\"the process has ended\"");
+}
+
+std::vector<UpMessage> NodeWatch::Answer(const DetailRequest& request, Instant now) {
+  std::vector<UpMessage> out;
+  for (const std::unique_ptr<Board>& board : boards_) {
+    const std::vector<Member> members = board->watch.Members();
+    const bool concerned = std::any_of(members.begin(), members.end(), [&](const Member& member) {
+      return member.comm == request.comm;
+    });
+    if (!concerned) continue;
+    board->asked_at = now;
+    board->interest_until = std::max(board->interest_until, now + kInterestAfterRequest);
+    if (!board->dead()) {
+      const bool long_still = now - board->header_changed > kLater;
+      const Duration fresh = long_still ? kImageFreshLater : kImageFresh;
+      const bool changed = !board->imaged_at || *board->imaged_at < board->header_changed;
+      if (changed || now - *board->imaged_at > fresh) ReadImage(*board, now);
+    }
+    const Vitals vitals = board->vitals.Look(now);
+    for (Digest& digest : board->watch.Describe(&request.comm, request.request_id, vitals, now)) {
+      out.emplace_back(std::move(digest));
+    }
+  }
+  return out;
+}
+
+void NodeWatch::Greet() {
+  inventory_due_ = true;
+  inventory_at_.reset();
+  for (const std::unique_ptr<Board>& board : boards_) board->watch.Forget();
+}
+
+void NodeWatch::Measure(Instant now) {
+  for (const std::unique_ptr<Board>& board : boards_) {
+    if (board->dead() || now >= board->interest_until) continue;
+    if (board->measured_at && now - *board->measured_at < kMeasureEvery) continue;
+    board->measured_at = now;
+    if (!tree_ || now - tree_at_ >= kTreeEvery) {
+      tree_ = ProcessTree::Read(proc_);
+      tree_at_ = now;
+    }
+    board->vitals.Measure(*tree_, now);
+  }
+}
+
+void NodeWatch::Sweep(Instant now) {
+  const auto let_go = [&](const std::unique_ptr<Board>& board) {
+    return board->dead() && now - std::max(board->died_at, board->asked_at) > kDeadKept;
+  };
+  size_t gone = std::erase_if(boards_, let_go);
+  size_t dead = 0;
+  for (const std::unique_ptr<Board>& board : boards_) dead += board->dead();
+  for (auto it = boards_.begin(); it != boards_.end() && dead > kDeadMax;) {
+    if ((*it)->dead()) {
+      it = boards_.erase(it);
+      --dead;
+      ++gone;
+    } else {
+      ++it;
+    }
+  }
+  if (gone > 0) inventory_due_ = true;
+}
+
+Inventory NodeWatch::inventory() const {
+  Inventory inventory;
+  for (const std::unique_ptr<Board>& board : boards_) {
+    std::vector<Member> members = board->watch.Members();
+    std::move(members.begin(), members.end(), std::back_inserter(inventory.members));
+  }
+  return inventory;
+}
+
+size_t NodeWatch::boards() const {
+  return static_cast<size_t>(std::count_if(boards_.begin(), boards_.end(),
+                                           [](const auto& board) { return !board->dead(); }));
+}
+
+void NodeWatch::Note(std::string note) {
+  if (notes_.size() < kNotesMax) notes_.push_back(std::move(note));
+}
+
+std::vector<std::string> NodeWatch::TakeNotes() { return std::exchange(notes_, {}); }
+
+}  // namespace sentinel

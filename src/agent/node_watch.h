@@ -1,0 +1,81 @@
+// Everything one node's boards have to say: finds them, scans them, knows their processes, and
+// turns it all into messages. No network, no thread, no clock of its own: whoever owns it calls
+// Scan every scan_period and passes on what comes back.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/agent_message.h"
+#include "probe/host/board_finder.h"
+#include "probe/host/process_vitals.h"
+#include "progress/board_watch.h"
+
+namespace sentinel {
+
+struct NodeWatchOptions {
+  std::string host;
+  std::string board_dir = "/dev/shm";
+  WatchOptions watch;
+};
+
+class NodeWatch {
+ public:
+  // Whole boards read in one scan; those beyond wait for the next.
+  static constexpr int kFullReadsPerScanMax = 16;
+  // Boards of dead processes that are kept as evidence; beyond it the longest dead is let go.
+  static constexpr size_t kDeadMax = 256;
+  static constexpr size_t kNotesMax = 256;
+
+  static std::unique_ptr<NodeWatch> Create(NodeWatchOptions options);
+  NodeWatch(NodeWatchOptions options, ProcFiles proc);
+  ~NodeWatch();
+
+  // One scan of all boards. Returns what there is to say: a new Inventory first, then Digests.
+  std::vector<UpMessage> Scan(Instant now);
+  // The digests of all members of that communicator on this node, from boards read now.
+  std::vector<UpMessage> Answer(const DetailRequest& request, Instant now);
+  // Somebody new listens: the next Scan says the whole inventory and every suspect again.
+  void Greet();
+
+  Inventory inventory() const;
+  size_t boards() const;  // of live processes
+  uint64_t overslept() const { return overslept_; }
+
+  // What an operator may want to read in the log, since the last call; `key=value` lines.
+  std::vector<std::string> TakeNotes();
+
+ private:
+  struct Board;
+
+  void Find(Instant now);
+  void Admit(FoundBoard found, Instant now);
+  void ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out);
+  bool ReadHeader(Board& board, Instant now);
+  void ReadImage(Board& board, Instant now);
+  void Bury(Board& board, Instant now, std::vector<UpMessage>* out);
+  void Measure(Instant now);
+  void Sweep(Instant now);
+  void Note(std::string note);
+
+  const NodeWatchOptions options_;
+  const ProcFiles proc_;
+  BoardFinder finder_;
+  std::vector<std::unique_ptr<Board>> boards_;
+  std::vector<std::byte> buffer_;  // one whole board, shared by all reads
+  int full_reads_left_ = 0;
+  std::optional<Instant> found_at_;
+  std::optional<ProcessTree> tree_;
+  Instant tree_at_;
+  bool inventory_due_ = true;
+  std::optional<Instant> inventory_at_;
+  uint64_t overslept_ = 0;
+  size_t refused_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sentinel

@@ -1,0 +1,45 @@
+// A progress board's file, opened and read as something a stranger wrote: never mapped (a process
+// that truncates it would kill us), never through a link, never more than a board may be.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "probe/host/proc_files.h"
+
+namespace sentinel {
+
+// A file by what it is, not by what it is called.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  auto operator<=>(const FileIdentity&) const = default;
+};
+
+class BoardFile {
+ public:
+  // kDenied for a link or anything that is not a regular file, kCorrupt for a size no board has.
+  static Result<BoardFile> Open(int folder_fd, const std::string& name);
+
+  const FileIdentity& identity() const { return identity_; }
+  uint32_t owner() const { return owner_; }
+
+  // The first kBoardHeaderBytes. kCorrupt if the file has been cut below them.
+  Status ReadHeader(std::span<std::byte> header) const;
+
+  // All of it, as long as its header says, into `bytes`, which keeps its storage between reads.
+  // Bytes come from low to high addresses, as decoding needs them.
+  Status ReadAll(std::vector<std::byte>* bytes) const;
+
+ private:
+  OwnedFd fd_;
+  FileIdentity identity_;
+  uint32_t owner_ = 0;
+};
+
+}  // namespace sentinel

@@ -1,0 +1,183 @@
+#include "probe/host/board_finder.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "board/decoder.h"
+#include "probe/host/testing_proc.h"
+
+namespace sentinel {
+namespace {
+
+using std::chrono::seconds;
+
+class BoardFinderTest : public testing::Test {
+ protected:
+  BoardFinderTest() {
+    std::filesystem::create_directories(shm());
+    finder.emplace(proc.files(), shm().string());
+  }
+
+  std::filesystem::path shm() const { return proc.root() / "shm"; }
+  void MakeBoard(const std::filesystem::path& path, size_t bytes = kBoardHeaderBytes) {
+    TestingProc::WriteFile(path, std::string(bytes, 'x'));
+  }
+  TestingProc::Process Mine(int pid) {
+    TestingProc::Process process;
+    process.pid = pid;
+    process.uid = getuid();
+    return process;
+  }
+  size_t Found(Duration after = seconds(1)) {
+    now = now + after;
+    last = finder->Scan(now);
+    return last.size();
+  }
+
+  TestingProc proc;
+  std::optional<BoardFinder> finder;
+  std::vector<FoundBoard> last;
+  Instant now{seconds(100)};
+};
+
+TEST_F(BoardFinderTest, ABoardOfALiveProcessIsFoundOnce) {
+  proc.Write(Mine(7));
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  MakeBoard(shm() / "something.else");
+  ASSERT_EQ(Found(), 1u);
+  EXPECT_EQ(last[0].pid, 7);
+  EXPECT_EQ(last[0].start_ticks, 100u);
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, AReleasedBoardIsFoundAgainOnlyIfItsProcessLives) {
+  proc.Write(Mine(7));
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  ASSERT_EQ(Found(), 1u);
+  const FileIdentity identity = last[0].file.identity();
+  finder->Release(identity);
+  ASSERT_EQ(Found(), 1u);
+  finder->Release(identity);
+  proc.Remove(7);
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, AReusedPidIsNotTakenForTheWriter) {
+  TestingProc::Process process = Mine(7);
+  process.start_ticks = 200;
+  proc.Write(process);
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, AnotherUsersFileIsNotTheProcesss) {
+  TestingProc::Process process = Mine(7);
+  process.uid = getuid() + 1;
+  proc.Write(process);
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, AZombiesBoardIsNotOpened) {
+  TestingProc::Process process = Mine(7);
+  process.state = 'Z';
+  proc.Write(process);
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, APidFromAnotherNamespaceIsMapped) {
+  TestingProc::Process other = Mine(7);
+  other.start_ticks = 300;
+  proc.Write(other);  // pid 7 of the host is somebody else
+  TestingProc::Process process = Mine(4711);
+  process.namespace_pids = "4711\t7";
+  proc.Write(process);
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  ASSERT_EQ(Found(), 1u);
+  EXPECT_EQ(last[0].pid, 4711);
+}
+
+TEST_F(BoardFinderTest, ABoardInsideAContainerIsFoundThroughItsRoot) {
+  TestingProc::Process process = Mine(4711);
+  process.namespace_pids = "4711\t7";
+  process.mount_namespace = "mnt:[2]";
+  proc.Write(process);
+  MakeBoard(proc.Folder(4711) / "root" / shm().relative_path() / "gpu-sentinel.7.100");
+  ASSERT_EQ(Found(), 1u);
+  EXPECT_EQ(last[0].pid, 4711);
+}
+
+TEST_F(BoardFinderTest, ALinkInsideAContainerLeadsNowhere) {
+  TestingProc::Process process = Mine(4711);
+  process.mount_namespace = "mnt:[2]";
+  proc.Write(process);
+  std::filesystem::create_directories(proc.root() / "elsewhere");
+  MakeBoard(proc.root() / "elsewhere/gpu-sentinel.4711.100");
+  const std::filesystem::path inside = proc.Folder(4711) / "root" / shm().relative_path();
+  std::filesystem::create_directories(inside.parent_path());
+  std::filesystem::create_directory_symlink(proc.root() / "elsewhere", inside);
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, TheSameFileSeenFromTwoPlacesIsOneBoard) {
+  TestingProc::Process process = Mine(7);
+  process.mount_namespace = "mnt:[2]";
+  proc.Write(process);
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  const std::filesystem::path inside = proc.Folder(7) / "root" / shm().relative_path();
+  std::filesystem::create_directories(inside);
+  std::filesystem::create_hard_link(shm() / "gpu-sentinel.7.100", inside / "gpu-sentinel.7.100");
+  EXPECT_EQ(Found(), 1u);
+}
+
+TEST_F(BoardFinderTest, WhatIsNoRegularFileOfABoardsSizeIsRefused) {
+  for (const int pid : {7, 8, 9, 10, 11}) proc.Write(Mine(pid));
+  ASSERT_EQ(mkfifo((shm() / "gpu-sentinel.7.100").c_str(), 0600), 0);
+  MakeBoard(shm() / "gpu-sentinel.8.100", kBoardHeaderBytes - 1);
+  MakeBoard(shm() / "target");
+  std::filesystem::create_symlink(shm() / "target", shm() / "gpu-sentinel.9.100");
+  std::filesystem::create_directories(shm() / "gpu-sentinel.10.100");
+  MakeBoard(shm() / "gpu-sentinel.11.100");
+  std::filesystem::resize_file(shm() / "gpu-sentinel.11.100", kBoardBytesMax + 1);
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(BoardFinderTest, OrphansAreLookedAtEverMoreRarelyAndABoardStillAppears) {
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(Found(), 0u);
+  proc.Write(Mine(7));
+  size_t found = 0;
+  for (int i = 0; i < 61 && found == 0; ++i) found = Found();
+  EXPECT_EQ(found, 1u);
+}
+
+TEST_F(BoardFinderTest, NoMoreThanItsBoundAreOut) {
+  for (int pid = 1; pid <= static_cast<int>(BoardFinder::kBoardsMax) + 5; ++pid) {
+    proc.Write(Mine(pid));
+    MakeBoard(shm() / ("gpu-sentinel." + std::to_string(pid) + ".100"));
+  }
+  EXPECT_EQ(Found(), BoardFinder::kBoardsMax);
+  EXPECT_EQ(finder->refused(), 5u);
+}
+
+TEST_F(BoardFinderTest, AMissingFolderIsNoBoards) {
+  BoardFinder elsewhere(proc.files(), (proc.root() / "none").string());
+  EXPECT_TRUE(elsewhere.Scan(now).empty());
+}
+
+TEST_F(BoardFinderTest, AFileThatIsCutWhileReadIsAnErrorAndNoSignal) {
+  proc.Write(Mine(7));
+  MakeBoard(shm() / "gpu-sentinel.7.100", 2 * kBoardHeaderBytes);
+  ASSERT_EQ(Found(), 1u);
+  std::vector<std::byte> header(kBoardHeaderBytes);
+  EXPECT_TRUE(last[0].file.ReadHeader(header).ok());
+  std::filesystem::resize_file(shm() / "gpu-sentinel.7.100", 10);
+  EXPECT_EQ(last[0].file.ReadHeader(header).error().code, ErrorCode::kCorrupt);
+  std::vector<std::byte> bytes;
+  EXPECT_FALSE(last[0].file.ReadAll(&bytes).ok());
+}
+
+}  // namespace
+}  // namespace sentinel

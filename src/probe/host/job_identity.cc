@@ -1,0 +1,77 @@
+#include "probe/host/job_identity.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace sentinel {
+namespace {
+
+constexpr size_t kIdBytesMax = 128;
+
+// As it is if it can stand in a label: printable, of bounded length. Else "".
+std::string Plain(const std::optional<std::string>& value) {
+  if (!value || value->size() > kIdBytesMax) return "";
+  const bool plain = std::all_of(value->begin(), value->end(),
+                                 [](unsigned char c) { return c > ' ' && c < 0x7f; });
+  return plain ? *value : "";
+}
+
+std::string RestartOf(std::string_view environ, std::string_view name) {
+  const std::string count = Plain(EnvironValue(environ, name));
+  const bool digits =
+      !count.empty() &&
+      std::all_of(count.begin(), count.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return digits ? count : "0";
+}
+
+// kubepods-burstable-pod1b9d6bcd_bbfd_4b2d_9b5d_ab8dfbbd4bed.slice (systemd driver) and
+// /kubepods/burstable/pod1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed (cgroupfs driver).
+std::string PodUid(const ProcCgroup& cgroup) {
+  constexpr size_t kUidBytes = 36;
+  for (const std::string& path : cgroup.all) {
+    if (path.find("kubepods") == std::string::npos) continue;
+    for (size_t at = path.find("pod"); at != std::string::npos; at = path.find("pod", at + 1)) {
+      std::string uid = path.substr(at + 3, kUidBytes);
+      std::replace(uid.begin(), uid.end(), '_', '-');
+      if (uid.size() != kUidBytes) continue;
+      bool shaped = true;
+      for (size_t i = 0; i < kUidBytes; ++i) {
+        const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        shaped = shaped &&
+                 (dash ? uid[i] == '-' : std::isxdigit(static_cast<unsigned char>(uid[i])) != 0);
+      }
+      if (shaped) return uid;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup) {
+  const std::string slurm = Plain(EnvironValue(environ, "SLURM_JOB_ID"));
+  if (!slurm.empty())
+    return {"slurm:" + slurm + "." + RestartOf(environ, "SLURM_RESTART_COUNT"), false};
+  const std::string run = Plain(EnvironValue(environ, "TORCHELASTIC_RUN_ID"));
+  // "none" is what torchrun calls every run that was given no name.
+  if (!run.empty() && run != "none") {
+    return {"torchelastic:" + run + "." + RestartOf(environ, "TORCHELASTIC_RESTART_COUNT"), false};
+  }
+  const std::string pod = PodUid(cgroup);
+  if (!pod.empty()) return {"pod:" + pod, true};
+  return {};
+}
+
+int LocalRankOf(std::string_view environ) {
+  for (const std::string_view name : {"LOCAL_RANK", "SLURM_LOCALID"}) {
+    const std::string text = Plain(EnvironValue(environ, name));
+    int rank = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error == std::errc() && end == text.data() + text.size() && rank >= 0 && rank < 1024)
+      return rank;
+  }
+  return -1;
+}
+
+}  // namespace sentinel

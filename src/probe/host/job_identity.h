@@ -1,0 +1,25 @@
+// Which job a process belongs to, from what the host knows of it. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "probe/host/proc_text.h"
+
+namespace sentinel {
+
+struct JobIdentity {
+  // slurm:<job>.<restart>, torchelastic:<run>.<restart>, pod:<uid>; empty: no scheduler is known.
+  std::string id;
+  // The id is no wider than this node (a pod): a communicator that spans nodes cannot go by it.
+  bool one_node = false;
+};
+
+// The scheduler's own number first, since all of a job's processes share it on every node; a pod's
+// last, since a job may have many pods.
+JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup);
+
+// The card the process says is its own (LOCAL_RANK, SLURM_LOCALID); -1 if it does not say.
+int LocalRankOf(std::string_view environ);
+
+}  // namespace sentinel

@@ -1,0 +1,66 @@
+#include "probe/host/job_identity.h"
+
+#include <gtest/gtest.h>
+
+namespace sentinel {
+namespace {
+
+std::string Environ(std::initializer_list<std::string_view> entries) {
+  std::string environ;
+  for (const std::string_view entry : entries) {
+    environ += entry;
+    environ.push_back('\0');
+  }
+  return environ;
+}
+
+constexpr std::string_view kPod =
+    "0::/kubepods.slice/kubepods-burstable.slice/"
+    "kubepods-burstable-pod1b9d6bcd_bbfd_4b2d_9b5d_ab8dfbbd4bed.slice/cri-containerd-1f.scope\n";
+
+TEST(JobIdentity, SlurmIsJobAndRestart) {
+  EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID=123"}), {}).id, "slurm:123.0");
+  EXPECT_EQ(JobOf(Environ({"SLURM_RESTART_COUNT=2", "SLURM_JOB_ID=123"}), {}).id, "slurm:123.2");
+  EXPECT_FALSE(JobOf(Environ({"SLURM_JOB_ID=123"}), {}).one_node);
+}
+
+TEST(JobIdentity, TorchelasticIsRunAndRestart) {
+  EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=run-1", "TORCHELASTIC_RESTART_COUNT=1"}), {}).id,
+            "torchelastic:run-1.1");
+  EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=none"}), {}).id, "");
+}
+
+TEST(JobIdentity, APodIsItsUidWhicheverDriverMadeItsCgroup) {
+  const JobIdentity systemd = JobOf("", ParseProcCgroup(kPod));
+  EXPECT_EQ(systemd.id, "pod:1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed");
+  EXPECT_TRUE(systemd.one_node);
+  const JobIdentity cgroupfs = JobOf(
+      "",
+      ParseProcCgroup("4:memory:/kubepods/burstable/pod1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed/1f\n"));
+  EXPECT_EQ(cgroupfs.id, systemd.id);
+}
+
+TEST(JobIdentity, WhatAllNodesShareGoesBeforeThePod) {
+  const ProcCgroup pod = ParseProcCgroup(kPod);
+  EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=r"}), pod).id, "torchelastic:r.0");
+  EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=r", "SLURM_JOB_ID=1"}), pod).id, "slurm:1.0");
+}
+
+TEST(JobIdentity, NonsenseIsNoJob) {
+  EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID=1\n2"}), {}).id, "");
+  EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID="}), {}).id, "");
+  EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID=" + std::string(500, '1')}), {}).id, "");
+  EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID=1", "SLURM_RESTART_COUNT=x"}), {}).id, "slurm:1.0");
+  EXPECT_EQ(JobOf("", ParseProcCgroup("0::/kubepods/podxyz\n")).id, "");
+}
+
+TEST(JobIdentity, TheLocalRankIsTheCard) {
+  EXPECT_EQ(LocalRankOf(Environ({"LOCAL_RANK=3"})), 3);
+  EXPECT_EQ(LocalRankOf(Environ({"SLURM_LOCALID=5"})), 5);
+  EXPECT_EQ(LocalRankOf(Environ({"LOCAL_RANK=-3"})), -1);
+  EXPECT_EQ(LocalRankOf(Environ({"LOCAL_RANK=3x"})), -1);
+  EXPECT_EQ(LocalRankOf(""), -1);
+}
+
+}  // namespace
+}  // namespace sentinel

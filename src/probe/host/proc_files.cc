@@ -1,0 +1,143 @@
+#include "probe/host/proc_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace sentinel {
+namespace {
+
+constexpr size_t kTextBytesMax = 16 * 1024;
+constexpr size_t kEnvironBytesMax = 256 * 1024;
+
+Error FromErrno(const std::string& path) {
+  const ErrorCode code = errno == ENOENT || errno == ESRCH   ? ErrorCode::kNotFound
+                         : errno == EACCES || errno == EPERM ? ErrorCode::kDenied
+                                                             : ErrorCode::kIo;
+  return {code, path + ": " + std::strerror(errno)};
+}
+
+std::vector<int> NumericEntries(const std::string& path, size_t entries_max) {
+  std::vector<int> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+  if (!folder) return numbers;
+  while (const dirent* entry = readdir(folder.get())) {
+    int number = 0;
+    const char* c = entry->d_name;
+    for (; *c >= '0' && *c <= '9' && number < 100'000'000; ++c) number = number * 10 + (*c - '0');
+    if (*c != '\0' || number == 0) continue;
+    numbers.push_back(number);
+    if (numbers.size() >= entries_max) break;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
+  if (this != &other) {
+    Close();
+    fd_ = other.Release();
+  }
+  return *this;
+}
+
+int OwnedFd::Release() { return std::exchange(fd_, -1); }
+
+void OwnedFd::Close() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+Result<std::string> ReadWhole(const std::string& path, size_t bytes_max) {
+  const OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.open()) return FromErrno(path);
+  std::string text;
+  char piece[4096];
+  while (text.size() < bytes_max) {
+    const ssize_t got = read(fd.get(), piece, std::min(sizeof piece, bytes_max - text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FromErrno(path);
+    if (got == 0) break;
+    text.append(piece, static_cast<size_t>(got));
+  }
+  return text;
+}
+
+ProcFiles::ProcFiles(std::string proc, std::string cgroup)
+    : proc_(std::move(proc)), cgroup_(std::move(cgroup)) {}
+
+std::string ProcFiles::File(int pid, const char* name) const {
+  return proc_ + "/" + std::to_string(pid) + "/" + name;
+}
+
+std::vector<int> ProcFiles::Pids() const { return NumericEntries(proc_, kPidsMax); }
+std::vector<int> ProcFiles::Threads(int pid) const {
+  return NumericEntries(File(pid, "task"), kPidsMax);
+}
+
+Result<ProcStat> ProcFiles::Stat(int pid) const {
+  const std::string text = TRY(ReadWhole(File(pid, "stat"), kTextBytesMax));
+  return ParseProcStat(text);
+}
+
+Result<ProcStat> ProcFiles::ThreadStat(int pid, int tid) const {
+  const std::string name = "task/" + std::to_string(tid) + "/stat";
+  const std::string text = TRY(ReadWhole(File(pid, name.c_str()), kTextBytesMax));
+  return ParseProcStat(text);
+}
+
+Result<ProcStatus> ProcFiles::Status(int pid) const {
+  const std::string text = TRY(ReadWhole(File(pid, "status"), kTextBytesMax));
+  return ParseProcStatus(text);
+}
+
+Result<ProcIo> ProcFiles::Io(int pid) const {
+  const std::string text = TRY(ReadWhole(File(pid, "io"), kTextBytesMax));
+  return ParseProcIo(text);
+}
+
+Result<ProcCgroup> ProcFiles::Cgroup(int pid) const {
+  const std::string text = TRY(ReadWhole(File(pid, "cgroup"), kTextBytesMax));
+  return ParseProcCgroup(text);
+}
+
+Result<std::string> ProcFiles::Environ(int pid) const {
+  return ReadWhole(File(pid, "environ"), kEnvironBytesMax);
+}
+
+Result<std::string> ProcFiles::MountNamespace(int pid) const {
+  const std::string path = File(pid, "ns/mnt");
+  char name[64];
+  const ssize_t got = readlink(path.c_str(), name, sizeof name);
+  if (got < 0) return FromErrno(path);
+  return std::string(name, static_cast<size_t>(got));
+}
+
+bool ProcFiles::Frozen(const ProcCgroup& cgroup) const {
+  // A path with ".." would leave the hierarchy; the kernel writes such paths for processes outside
+  // our cgroup namespace.
+  const auto inside = [](const std::string& path) {
+    return !path.empty() && path.find("..") == std::string::npos;
+  };
+  if (inside(cgroup.unified)) {
+    for (const char* hierarchy : {"", "/unified"}) {
+      const Result<std::string> events =
+          ReadWhole(cgroup_ + hierarchy + cgroup.unified + "/cgroup.events", kTextBytesMax);
+      if (events.ok() && CgroupEventsFrozen(*events)) return true;
+    }
+  }
+  if (inside(cgroup.freezer)) {
+    const Result<std::string> state =
+        ReadWhole(cgroup_ + "/freezer" + cgroup.freezer + "/freezer.state", kTextBytesMax);
+    if (state.ok() && state->rfind("FROZEN", 0) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace sentinel
