@@ -18,9 +18,10 @@ constexpr Duration kLearnMax = seconds(16);
 
 }  // namespace
 
-BoardWatch::BoardWatch(const WatchOptions& options, std::string job, Place place)
+BoardWatch::BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place)
     : options_(options),
       job_(std::move(job)),
+      scope_(scope),
       place_(std::move(place)),
       learn_every_(kLearnFirst) {}
 
@@ -93,6 +94,9 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
     Slot& slot = found->second;
     // Taken over by another communicator between header and slot: the next read has it.
     if (slot.watch.line().generation != comm.line.generation) continue;
+    // Being written while it was read, or nonsense: who it is, is not known yet.
+    const bool known = comm.nranks > 0 && comm.rank >= 0 && comm.rank < comm.nranks;
+    if (!known && !slot.identified) continue;
     Member member;
     const bool named = scope_ == JobScope::kCluster || comm.nodes == 1;
     member.comm = {named ? job_ : std::string(), comm.comm_id, comm.nranks};
@@ -101,9 +105,11 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
     member.comm_name = comm.name;
     member.place = place_;
     member.place.pci = comm.pci;
-    if (!slot.identified || member != slot.member) ++version_;
-    slot.member = std::move(member);
-    slot.identified = true;
+    if (known && (!slot.identified || member != slot.member)) {
+      slot.member = std::move(member);
+      slot.identified = true;
+      ++version_;
+    }
     slot.watch.Refresh(comm.line, now);
     slot.watch.Learn(comm.operations);
     slot.picture.Update(comm, image.header, slot.watch.changed(), now);
