@@ -1,0 +1,283 @@
+#include "agent/node_watch.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "board/decoder.h"
+#include "board/writer.h"
+#include "probe/host/testing_proc.h"
+
+namespace sentinel {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A training process: its board as the plugin's writer makes it, in memory, and copied to its file
+// before each scan.
+class Rank {
+ public:
+  Rank(TestingProc& proc, int pid, int rank)
+      : proc_(proc),
+        path_(proc.root() / "shm" / ("gpu-sentinel." + std::to_string(pid) + ".100")),
+        board_(std::make_unique<board::Board>()),
+        writer_(std::make_unique<board::Writer>()) {
+    process_.pid = pid;
+    process_.uid = getuid();
+    proc_.Write(process_);
+    board::BoardIdentity identity;
+    identity.pid = pid;
+    identity.start_ticks = 100;
+    identity.generation = 1;
+    identity.kernels_watched = identity.proxies_watched = true;
+    writer_->Start(board_.get(), identity);
+    comm_ = writer_->OpenComm({0xabc, 4, 4, rank, "dp", "0000:3b:00.0"});
+    Save();
+  }
+
+  void Enqueue() {
+    const board::CallRef call = writer_->EnterCall(comm_);
+    const board::CallInfo info{static_cast<uint8_t>(Func::kAllReduce),
+                               static_cast<uint8_t>(DataType::kFloat32), 4194304, 0, false};
+    const board::OperationRef called = writer_->Call(comm_, call, info);
+    board::OperationInfo enqueued;
+    enqueued.call = info;
+    enqueued.seq = ++seq_;
+    enqueued.channels = 1;
+    operation_ = writer_->Enqueue(comm_, called, enqueued);
+    writer_->LeaveCall(call);
+    writer_->StartKernel(operation_, 0);
+    receive_ = writer_->StartProxy(operation_, {0, true, 1, 12, false});
+    Step(0);
+  }
+  void Step(uint32_t step) {
+    writer_->StartStep(receive_, step);
+    writer_->ChangeStep(receive_, step, static_cast<uint8_t>(StepState::kRecvWait));
+  }
+  void Finish() {
+    for (uint32_t step = 0; step < 12; ++step) {
+      writer_->StartStep(receive_, step);
+      writer_->StopStep(receive_, step);
+    }
+    writer_->StopProxy(receive_);
+    writer_->CompleteKernel(operation_, 0);
+  }
+  void Close() { writer_->CloseComm(comm_); }
+  void Save() {
+    TestingProc::WriteFile(path_,
+                           std::string(reinterpret_cast<const char*>(board_.get()), board::kBytes));
+  }
+  void SetState(char state) {
+    process_.state = state;
+    proc_.Write(process_);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  TestingProc::Process process_;
+  TestingProc& proc_;
+  std::filesystem::path path_;
+  std::unique_ptr<board::Board> board_;
+  std::unique_ptr<board::Writer> writer_;
+  board::CommRef comm_;
+  board::OperationRef operation_;
+  board::ProxyRef receive_;
+  uint64_t seq_ = 0;
+};
+
+class NodeWatchTest : public testing::Test {
+ protected:
+  NodeWatchTest() {
+    std::filesystem::create_directories(proc.root() / "shm");
+    NodeWatchOptions options;
+    options.host = "gpu-08";
+    options.board_dir = proc.root() / "shm";
+    watch.emplace(options, proc.files());
+  }
+
+  void Run(Duration duration, std::vector<Rank*> ranks) {
+    const Instant end = now + duration;
+    while (now < end) {
+      now = now + milliseconds(20);
+      for (Rank* rank : ranks) rank->Save();
+      for (UpMessage& message : watch->Scan(now)) said.push_back(std::move(message));
+    }
+  }
+  void Iterate(int operations, Rank& rank) {
+    for (int i = 0; i < operations; ++i) {
+      rank.Enqueue();
+      Run(milliseconds(40), {&rank});
+      rank.Finish();
+      Run(milliseconds(20), {&rank});
+    }
+  }
+  template <typename T>
+  std::vector<T> Take() {
+    std::vector<T> taken;
+    for (UpMessage& message : said) {
+      if (std::holds_alternative<T>(message)) taken.push_back(std::get<T>(message));
+    }
+    said.clear();
+    return taken;
+  }
+  std::vector<Digest> Ask() {
+    std::vector<Digest> answers;
+    for (UpMessage& message : watch->Answer({5, {"", 0xabc, 4}, milliseconds(100)}, now)) {
+      answers.push_back(std::get<Digest>(std::move(message)));
+    }
+    return answers;
+  }
+
+  TestingProc proc;
+  std::optional<NodeWatch> watch;
+  std::vector<UpMessage> said;
+  Instant now{seconds(1000)};
+};
+
+TEST_F(NodeWatchTest, AHangIsToldWithTheBoardsOwnEvidence) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  const std::vector<Inventory> inventories = Take<Inventory>();
+  ASSERT_FALSE(inventories.empty());
+  ASSERT_EQ(inventories.back().members.size(), 1u);
+  EXPECT_EQ(inventories.back().members[0].place, (Place{"gpu-08", -1, "0000:3b:00.0", 7}));
+  rank.Enqueue();
+  Run(milliseconds(600), {&rank});
+  const std::vector<Digest> digests = Take<Digest>();
+  ASSERT_EQ(digests.size(), 1u);
+  EXPECT_TRUE(digests[0].suspect);
+  EXPECT_EQ(digests[0].phase, Phase::kInside);
+  EXPECT_EQ(digests[0].member.rank, 2);
+  ASSERT_EQ(digests[0].edges.size(), 1u);
+  EXPECT_EQ(digests[0].edges[0].state, StepState::kRecvWait);
+  EXPECT_EQ(digests[0].vitals.state, ProcessState::kSleeping);
+  EXPECT_GE(digests[0].history.operations, 6u);
+}
+
+TEST_F(NodeWatchTest, ARequestIsAnsweredFromABoardReadNow) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  rank.Enqueue();
+  rank.Step(1);
+  rank.Save();
+  now = now + milliseconds(50);
+  const std::vector<Digest> answers = Ask();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].request_id, 5u);
+  EXPECT_EQ(answers[0].phase, Phase::kInside);
+  EXPECT_EQ(answers[0].operations_started, 11u);
+  EXPECT_TRUE(watch->Answer({5, {"", 0xdef, 4}, {}}, now).empty());
+}
+
+TEST_F(NodeWatchTest, IdleIsKnownHalfASecondAfterTheFirstQuestion) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  EXPECT_EQ(Ask().at(0).vitals.idle, std::nullopt);
+  Run(milliseconds(600), {&rank});
+  EXPECT_EQ(Ask().at(0).vitals.idle, true);
+}
+
+TEST_F(NodeWatchTest, ADeadProcessIsJudgedByItsLastBoardAndItsFileIsLetGo) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  rank.Enqueue();
+  Run(milliseconds(40), {&rank});
+  Take<Digest>();
+  proc.Remove(7);
+  Run(milliseconds(200), {&rank});
+  const std::vector<Digest> last_words = Take<Digest>();
+  ASSERT_EQ(last_words.size(), 1u);
+  EXPECT_EQ(last_words[0].vitals.state, ProcessState::kDead);
+  EXPECT_EQ(last_words[0].operations_started, 11u);
+  EXPECT_EQ(watch->boards(), 0u);
+  std::filesystem::remove(rank.path());
+  const std::vector<Digest> answers = Ask();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].vitals.state, ProcessState::kDead);
+  EXPECT_EQ(answers[0].edges.size(), 1u);
+  Run(seconds(125), {});
+  EXPECT_TRUE(Ask().empty()) << "nobody asks any more";
+  EXPECT_TRUE(Take<Inventory>().back().members.empty());
+}
+
+TEST_F(NodeWatchTest, AFinalizedRankThatDiesHasEnded) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  rank.Close();
+  Run(milliseconds(40), {&rank});
+  proc.Remove(7);
+  Run(milliseconds(200), {});
+  const std::vector<Digest> last_words = Take<Digest>();
+  ASSERT_FALSE(last_words.empty());
+  EXPECT_TRUE(last_words.back().vitals.ending);
+}
+
+TEST_F(NodeWatchTest, ABoardThatIsGarbageTruncatedOrGoneHarmsNobody) {
+  Rank good(proc, 7, 2);
+  Rank bad(proc, 8, 3);
+  Iterate(10, good);
+  TestingProc::WriteFile(bad.path(), std::string(board::kBytes, '\xff'));
+  Run(seconds(2), {});
+  TestingProc::WriteFile(bad.path(), "short");
+  Run(seconds(2), {});
+  TestingProc::WriteFile(bad.path(), "");
+  std::filesystem::remove(bad.path());
+  Run(seconds(2), {});
+  Take<Digest>();
+  good.Enqueue();
+  Run(milliseconds(600), {&good});
+  EXPECT_EQ(Take<Digest>().size(), 1u);
+  EXPECT_FALSE(watch->TakeNotes().empty());
+}
+
+TEST_F(NodeWatchTest, AnyBytesAtAllAreSurvived) {
+  Rank rank(proc, 7, 2);
+  Iterate(4, rank);
+  std::string bytes;
+  {
+    std::ifstream in(rank.path());
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    uint32_t random = seed * 2654435761u;
+    std::string torn = bytes;
+    for (int i = 0; i < 3000; ++i) {
+      random = random * 1664525u + 1013904223u;
+      const size_t at = 16 + random % (torn.size() - 16);
+      torn[at] = static_cast<char>(random >> 24);
+    }
+    for (int line = 512; line < 4096; line += 8) torn[line] ^= static_cast<char>(seed);
+    TestingProc::WriteFile(rank.path(), torn);
+    Run(milliseconds(500), {});
+    for (const Member& member : watch->inventory().members) {
+      EXPECT_GT(member.comm.nranks, 0);
+    }
+  }
+}
+
+TEST_F(NodeWatchTest, SomebodyNewHearsInventoryAndSuspectsAgain) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  rank.Enqueue();
+  Run(milliseconds(600), {&rank});
+  said.clear();
+  watch->Greet();
+  Run(milliseconds(20), {&rank});
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<Inventory>(said[0]));
+  EXPECT_TRUE(std::get<Digest>(said[1]).suspect);
+}
+
+TEST_F(NodeWatchTest, AStoppedProcessIsSeenAsStopped) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  rank.Enqueue();
+  rank.SetState('T');
+  Run(milliseconds(600), {&rank});
+  EXPECT_EQ(Take<Digest>().at(0).vitals.state, ProcessState::kStopped);
+}
+
+}  // namespace
+}  // namespace sentinel
