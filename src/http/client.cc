@@ -1,5 +1,8 @@
 #include "http/client.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <array>
 #include <memory>
 #include <utility>
@@ -138,9 +141,12 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     if (error == boost::asio::error::eof) {
       state = parser_.FeedEnd();
       if (state != ParseState::kDone) {
+        sent_ = sent_ && ReachedThePeer();
         return Fail(ErrorCode::kUnavailable, "the connection ended before the answer did");
       }
     } else if (error) {
+      // A reset: the other side went without reading all that had arrived.
+      sent_ = false;
       return Fail(ErrorCode::kUnavailable, "the connection broke: " + error.message());
     } else {
       size_t consumed = 0;
@@ -164,6 +170,14 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       case ParseState::kBodyTooLong:
         return Fail(ErrorCode::kExhausted, "the answer's body is too long");
     }
+  }
+
+  // A connection that ends in order ends either behind a peer that has read what we sent, or before
+  // a peer that hung up unheard. Then our bytes were never acknowledged.
+  bool ReachedThePeer() {
+    int unacknowledged = 0;
+    return endpoint_.unix_socket ||
+           ioctl(socket_.native_handle(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
   }
 
   void FailTimeout() {

@@ -15,7 +15,7 @@ namespace sentinel {
 struct HttpOutcome {
   Result<HttpResponse> response = Error{ErrorCode::kUnavailable, "not sent"};
   // The whole request had been handed to the other side before it failed: it may have been carried
-  // out ("unconfirmed").
+  // out ("unconfirmed"). False where the other side is known to have left without reading it.
   bool sent = false;
   Duration elapsed{0};
 };
