@@ -22,6 +22,11 @@ if(SENTINEL_SANITIZE)
   add_link_options(-fsanitize=${SENTINEL_SANITIZE})
 endif()
 
+if(SENTINEL_FUZZ)
+  # Everything, not the fuzzers alone: what a fuzzer cannot see being reached it does not look for.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(SENTINEL_TIDY)
   find_program(CLANG_TIDY clang-tidy REQUIRED)
   set(CMAKE_CXX_CLANG_TIDY "${CLANG_TIDY};--quiet")
