@@ -41,6 +41,7 @@ Floor::Taken Floor::Accept(FloorMessage message, Instant now) {
     }
   }
   if (message.Opens()) green_.reset();
+  if (message.Opens() && message.severity == Severity::kP0) speech_.DropRecoveries();
   taken.disposition = Voice(message, taken.serial, outcome.acknowledged, now);
   if (taken.disposition == Disposition::kQueued || !message.Opens()) return taken;
   // Without a voice of its own, what decides is whether its light is the one on show.

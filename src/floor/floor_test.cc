@@ -153,6 +153,15 @@ TEST(Floor, WhileAnotherP0BurnsTheLightStaysItsAndNobodySaysAllIsWell) {
   EXPECT_EQ(world.floor().look().color, kGreen);
 }
 
+TEST(Floor, ARecoveryThatANewP0InterruptsIsNotSaidAfterIt) {
+  World world;
+  world.Send("a", Severity::kNormal);
+  world.Run(seconds(1));
+  world.Send("b", Severity::kP0);
+  world.Run(seconds(30));
+  EXPECT_THAT(world.heard, ElementsAre("训练集群已恢复正常", "节点 b!", "节点 b!", "节点 b!"));
+}
+
 TEST(Floor, WhatEndsWithoutRecoveryGoesDarkAndSilent) {
   World world;
   world.Send("a", Severity::kP0);

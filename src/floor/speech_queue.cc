@@ -26,6 +26,11 @@ void SpeechQueue::Drop(const std::string& incident_id) {
 
 void SpeechQueue::DropAll() { items_.clear(); }
 
+void SpeechQueue::DropRecoveries() {
+  std::erase_if(items_,
+                [](const Item& item) { return item.sentence.severity == Severity::kNormal; });
+}
+
 std::vector<SpeechOrder> SpeechQueue::Due(Instant now) {
   std::vector<SpeechOrder> orders;
   const Item* next = Next(now);

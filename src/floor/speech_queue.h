@@ -53,6 +53,8 @@ class SpeechQueue {
   void Add(Sentence sentence);
   void Drop(const std::string& incident_id);
   void DropAll();
+  // Nobody says that all is well while something burns.
+  void DropRecoveries();
 
   // What the voice has to do now, in order. Every Say is answered once with Finished, also after a
   // Hush and when it could not be spoken.

@@ -1,0 +1,133 @@
+#include "terminal/status_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "wire/terminal_json.h"
+
+namespace sentinel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Millis(Duration d) { return static_cast<double>(d.count() / 1000) / 1000; }
+Json MonoMillis(std::optional<Instant> at) {
+  return at ? Json(Millis(at->since_boot)) : Json(nullptr);
+}
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+const char* KindName(LookKind kind) {
+  switch (kind) {
+    case LookKind::kIdle:
+      return "idle";
+    case LookKind::kBlind:
+      return "blind";
+    case LookKind::kRecovered:
+      return "recovered";
+    case LookKind::kAlarm:
+      return "alarm";
+  }
+  return "";
+}
+
+Json OpenJson(const OpenIncident& incident) {
+  const TerminalMessage& body = incident.message.body;
+  Json json;
+  json["incident"] = TextOrNull(incident.id);
+  json["severity"] = SeverityName(incident.message.severity);
+  json["text"] = body.text;
+  json["color"] = ColorHex(body.color);
+  json["light_mode"] = LightModeName(body.light_mode);
+  json["acknowledged"] = incident.acknowledged;
+  json["message_id"] = TextOrNull(incident.message.message_id);
+  return json;
+}
+
+Json HistoryJson(const HistoryEntry& entry) {
+  const TerminalMessage& body = entry.message.body;
+  Json json;
+  json["message_id"] = TextOrNull(entry.message.message_id);
+  json["incident"] = TextOrNull(entry.message.incident_id);
+  json["severity"] = SeverityName(entry.message.severity);
+  json["text"] = body.text;
+  json["color"] = ColorHex(body.color);
+  json["light_mode"] = LightModeName(body.light_mode);
+  json["audio_mode"] = AudioModeName(body.audio_mode);
+  json["state"] = DispositionName(entry.disposition);
+  json["received_mono_ms"] = MonoMillis(entry.received);
+  json["first_frame_mono_ms"] = MonoMillis(entry.first_frame);
+  json["first_sound_mono_ms"] = MonoMillis(entry.first_sound);
+  json["spoken"] = TextOrNull(entry.spoken);
+  return json;
+}
+
+Json LightJson(const Look& look) {
+  Json json;
+  json["color"] = ColorHex(look.color);
+  json["mode"] = LightModeName(look.mode);
+  json["matrix_text"] = look.text;
+  return json;
+}
+
+Json GatewayJson(const StatusView& view) {
+  if (view.link == nullptr) return nullptr;
+  std::optional<Instant> heard = view.floor.heard();
+  Json json;
+  json["address"] = view.link->gateway().ToString();
+  json["heard_ms_ago"] = heard ? Json(ToMillis(view.now.mono - *heard)) : Json(nullptr);
+  json["ack_pending"] = view.link->pending();
+  json["ack_error"] = TextOrNull(view.link->last_error());
+  return json;
+}
+
+}  // namespace
+
+std::optional<WallTime> MuteEnd(const Floor& floor, Moment now) {
+  std::optional<Instant> until = floor.muted_until();
+  if (!until || *until <= now.mono) return std::nullopt;
+  // To the second: the two clocks drift by microseconds and nobody reads them.
+  WallTime end = now.wall + std::chrono::milliseconds(ToMillis(*until - now.mono) + 500);
+  end.since_epoch -= end.since_epoch % std::chrono::seconds(1);
+  return end;
+}
+
+std::string WriteStatus(const StatusView& view, StatusExtent extent) {
+  std::vector<const OpenIncident*> open = view.floor.Open();
+  const Look& look = view.floor.look();
+  std::optional<WallTime> muted = MuteEnd(view.floor, view.now);
+  Json json;
+  json["name"] = view.config.name;
+  json["version"] = SENTINEL_VERSION;
+  json["boot_id"] = view.boot_id;
+  json["timezone"] = view.config.timezone;
+  json["state"] = KindName(look.kind);
+  json["light"] = LightJson(look);
+  json["text"] = open.empty() ? "" : open.front()->message.body.text;
+  json["open"] = Json::array();
+  for (const OpenIncident* incident : open) json["open"].push_back(OpenJson(*incident));
+  json["muted_until_at"] = muted ? Json(FormatRfc3339(*muted)) : Json(nullptr);
+  json["blind"] = view.floor.Blind(view.now.mono);
+  json["speech"]["backend"] = view.announcer.backend();
+  json["speech"]["busy"] = view.floor.speaking();
+  json["speech"]["saying"] = nullptr;
+  if (const SpeechEvent* saying = view.announcer.saying()) {
+    json["speech"]["saying"] = {{"sound", saying->sound}, {"spoken", saying->spoken}};
+  }
+  json["speech"]["error"] = TextOrNull(view.announcer.trouble());
+  json["light_error"] = TextOrNull(view.light_trouble);
+  json["gateway"] = GatewayJson(view);
+  if (extent == StatusExtent::kState) {
+    if (json["gateway"].is_object()) json["gateway"].erase("heard_ms_ago");
+  } else {
+    json["now_at"] = FormatRfc3339(view.now.wall);
+    json["now_mono_ms"] = Millis(view.now.mono.since_boot);
+    json["started_at"] = FormatRfc3339(view.started.wall);
+    json["uptime_ms"] = ToMillis(view.now.mono - view.started.mono);
+    json["history"] = Json::array();
+    for (const HistoryEntry& entry : view.history.entries()) {
+      json["history"].push_back(HistoryJson(entry));
+    }
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace sentinel
