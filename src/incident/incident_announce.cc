@@ -56,13 +56,14 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
   const Incident& incident = entry.incident;
   if (incident.severity < Severity::kP1) return;
   // What is wrong with a terminal is for all the others, whatever the routes say.
+  bool of_terminal = incident.event_type == "TERMINAL_UNREACHABLE";
   std::vector<std::string> terminals =
-      entry.source == Source::kOwn
+      of_terminal
           ? site_.terminals()
           : site_.TerminalsFor(incident.culprit.rack, incident.culprit.host, incident.severity);
   bool held = entry.voice_at && now.mono < *entry.voice_at;
   for (const std::string& terminal : terminals) {
-    if (entry.source == Source::kOwn && terminal == incident.culprit.host) continue;
+    if (of_terminal && terminal == incident.culprit.host) continue;
     Lamp& lamp = entry.lamps[terminal];
     if (reason == NotifyReason::kRepeated && Suppressed(lamp, now.mono)) continue;
     NotifyReason told = reason;
@@ -261,15 +262,21 @@ void IncidentBook::TakeOver(Entry& entry, const std::string& lost, Moment now) {
 
 // -------------------------------------------------------------------------------------- terminals
 
-int IncidentBook::Acknowledge(const std::string& terminal, const std::string& by, Moment now) {
-  auto it = burning_.find(terminal);
-  if (it == burning_.end()) return 0;
-  std::vector<std::string> ids;
-  for (const BurningKey& key : it->second) ids.push_back(std::get<2>(key));
+int IncidentBook::Acknowledge(const std::string& terminal,
+                              const std::vector<std::string>& incidents, const std::string& by,
+                              Moment now) {
+  std::vector<std::string> ids = incidents;
+  if (ids.empty()) {
+    auto it = burning_.find(terminal);
+    if (it == burning_.end()) return 0;
+    for (const BurningKey& key : it->second) ids.push_back(std::get<2>(key));
+  }
   int acknowledged = 0;
   for (const std::string& id : ids) {
-    Entry& entry = *FindEntry(id);
-    if (entry.incident.state != IncidentState::kOpen) continue;
+    Entry* found = FindEntry(id);
+    if (found == nullptr || found->incident.state != IncidentState::kOpen) continue;
+    Entry& entry = *found;
+    if (entry.incident.severity < Severity::kP1) continue;
     std::vector<std::string> showing;
     for (const auto& [name, lamp] : entry.lamps) {
       if (burning_[name].erase(KeyOf(entry)) > 0) showing.push_back(name);
@@ -289,18 +296,25 @@ int IncidentBook::Acknowledge(const std::string& terminal, const std::string& by
   return acknowledged;
 }
 
-void IncidentBook::OnTerminalLost(const std::string& terminal, Moment now) {
+namespace {
+
+Event OwnEvent(std::string type, std::string host) {
   Event event;
-  event.node_host = terminal;
-  event.event_type = "TERMINAL_UNREACHABLE";
-  std::string identity = EventIdentity(event, "", terminal);
-  if (FindOpen(identity) != nullptr) return;
-  std::vector<std::string> stranded;
-  for (const auto& [severity, serial, id] : open_) {
-    const Entry& entry = *FindEntry(id);
-    auto lamp = entry.lamps.find(terminal);
-    if (lamp != entry.lamps.end() && !lamp->second.pending.empty()) stranded.push_back(id);
-  }
+  event.event_type = std::move(type);
+  event.node_host = std::move(host);
+  return event;
+}
+constexpr const char* kTerminalUnreachable = "TERMINAL_UNREACHABLE";
+constexpr const char* kNodeSilent = "NODE_SILENT";
+
+}  // namespace
+
+// Nothing if it is known already.
+IncidentBook::Entry* IncidentBook::RaiseOwn(const Event& event, Moment now) {
+  const HostEntry* host = site_.FindHost(event.node_host);
+  std::string rack = host == nullptr ? "" : SpokenRack(host->rack);
+  std::string identity = EventIdentity(event, rack, IdentityHost(event.node_host));
+  if (FindOpen(identity) != nullptr) return nullptr;
   MakeRoom(now);
   Entry& entry = Create(std::move(identity), Source::kOwn, now);
   entry.incident.count = 1;
@@ -308,18 +322,39 @@ void IncidentBook::OnTerminalLost(const std::string& terminal, Moment now) {
   DescribeEvent(entry, event);
   const EventKind* kind = policy_.table.Find(event.event_type);
   Open(entry, kind == nullptr ? Severity::kP1 : kind->severity, now);
-  // `stranded` may hold one that made room for it.
+  return &entry;
+}
+
+void IncidentBook::EndOwn(const Event& event, Moment now) {
+  const HostEntry* host = site_.FindHost(event.node_host);
+  std::string rack = host == nullptr ? "" : SpokenRack(host->rack);
+  Entry* entry = FindOpen(EventIdentity(event, rack, IdentityHost(event.node_host)));
+  if (entry != nullptr) Close(*entry, CloseReason::kResolved, now);
+}
+
+void IncidentBook::OnTerminalLost(const std::string& terminal, Moment now) {
+  std::vector<std::string> stranded;
+  for (const auto& [severity, serial, id] : open_) {
+    const Entry& entry = *FindEntry(id);
+    auto lamp = entry.lamps.find(terminal);
+    if (lamp != entry.lamps.end() && !lamp->second.pending.empty()) stranded.push_back(id);
+  }
+  if (RaiseOwn(OwnEvent(kTerminalUnreachable, terminal), now) == nullptr) return;
   for (const std::string& id : stranded) {
     if (Entry* waiting = FindEntry(id)) TakeOver(*waiting, terminal, now);
   }
 }
 
 void IncidentBook::OnTerminalBack(const std::string& terminal, Moment now) {
-  Event event;
-  event.node_host = terminal;
-  event.event_type = "TERMINAL_UNREACHABLE";
-  Entry* entry = FindOpen(EventIdentity(event, "", terminal));
-  if (entry != nullptr) Close(*entry, CloseReason::kResolved, now);
+  EndOwn(OwnEvent(kTerminalUnreachable, terminal), now);
+}
+
+void IncidentBook::OnNodeSilent(const std::string& host, Moment now) {
+  RaiseOwn(OwnEvent(kNodeSilent, host), now);
+}
+
+void IncidentBook::OnNodeBack(const std::string& host, Moment now) {
+  EndOwn(OwnEvent(kNodeSilent, host), now);
 }
 
 IncidentBook::BurningKey IncidentBook::KeyOf(const Entry& entry) const {
@@ -412,9 +447,9 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     entry.incident = std::move(incident);
     Incident& kept = entry.incident;
     bool closed = kept.state == IncidentState::kClosed;
-    entry.source = kept.comm                                   ? Source::kAgent
-                   : kept.event_type == "TERMINAL_UNREACHABLE" ? Source::kOwn
-                                                               : Source::kEvent;
+    // An incident of ours cannot be told from a sender's of the same name; it is the safer guess.
+    bool own = kept.event_type == "TERMINAL_UNREACHABLE" || kept.event_type == "NODE_SILENT";
+    entry.source = kept.comm ? Source::kAgent : own ? Source::kOwn : Source::kEvent;
     entry.host_key = kept.culprit.host.empty() ? "" : IdentityHost(kept.culprit.host);
     entry.place =
         kept.culprit.host.empty()

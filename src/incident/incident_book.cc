@@ -163,7 +163,8 @@ IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment n
         const Entry& entry = *FindEntry(id);
         const std::string& its_rack = entry.incident.culprit.rack;
         bool same_rack = rack.empty() || its_rack.empty() || rack == its_rack;
-        if (entry.source != Source::kOwn && same_rack && fits(entry)) ending.push_back(id);
+        bool ours = entry.source == Source::kOwn && all;  // a job cannot tell that a node is back
+        if (!ours && same_rack && fits(entry)) ending.push_back(id);
       }
     }
   }
@@ -554,10 +555,12 @@ IncidentBook::Actions IncidentBook::TakeActions() {
   return std::exchange(actions_, {});
 }
 
-std::vector<std::string> IncidentBook::TakeCounted() {
-  std::vector<std::string> counted = std::exchange(counted_, {});
-  for (const std::string& id : counted) {
-    if (Entry* entry = FindEntry(id)) entry->counted = false;
+std::vector<std::string> IncidentBook::TakeCounted(size_t max) {
+  std::vector<std::string> counted;
+  while (!counted_.empty() && counted.size() < max) {
+    if (Entry* entry = FindEntry(counted_.front())) entry->counted = false;
+    counted.push_back(std::move(counted_.front()));
+    counted_.pop_front();
   }
   return counted;
 }

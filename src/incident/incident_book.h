@@ -89,13 +89,18 @@ class IncidentBook {
   void OnFailed(const std::string& message, const std::string& error, bool unconfirmed, Moment now);
   void OnAttemptError(const std::string& message, const std::string& error);
 
-  // Somebody pressed the button at this terminal: what it shows is acknowledged. Returns how many.
-  int Acknowledge(const std::string& terminal, const std::string& by, Moment now);
+  // Somebody pressed the button at this terminal: the incidents it names are acknowledged, or, if
+  // it names none, all that burns there. Returns how many.
+  int Acknowledge(const std::string& terminal, const std::vector<std::string>& incidents,
+                  const std::string& by, Moment now);
 
   // A terminal no longer answers (the others are told, and take over what only it would have
   // shown), or answers again.
   void OnTerminalLost(const std::string& terminal, Moment now);
   void OnTerminalBack(const std::string& terminal, Moment now);
+  // Likewise an agent. These incidents of our own have no lease: they last as long as the silence.
+  void OnNodeSilent(const std::string& host, Moment now);
+  void OnNodeBack(const std::string& host, Moment now);
 
   // Leases that end, voices that were held back.
   void Advance(Moment now);
@@ -121,8 +126,9 @@ class IncidentBook {
                                        // told by TakeCounted
   };
   Actions TakeActions();
-  // Incidents whose count or lease alone has moved since the last call.
-  std::vector<std::string> TakeCounted();
+  // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest next
+  // time.
+  std::vector<std::string> TakeCounted(size_t max);
 
   const Incident* Find(const std::string& id) const;
   // Not closed ones, newest first; then, if asked, the closed ones that are remembered.
@@ -198,6 +204,8 @@ class IncidentBook {
   bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
   void SpeakHeld(Entry& entry, Moment now);
+  Entry* RaiseOwn(const Event& event, Moment now);
+  void EndOwn(const Event& event, Moment now);
   void TakeOver(Entry& entry, const std::string& lost, Moment now);
   void Burn(Entry& entry, const std::string& terminal);
   void Extinguish(const Entry& entry);
@@ -228,7 +236,7 @@ class IncidentBook {
   uint64_t next_serial_ = 1;
   Actions actions_;
   std::unordered_set<std::string> touched_;
-  std::vector<std::string> counted_;
+  std::deque<std::string> counted_;
 };
 
 }  // namespace sentinel

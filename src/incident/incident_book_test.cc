@@ -403,7 +403,7 @@ TEST(IncidentBook, TheButtonAcknowledgesWhatBurnsThereAndEveryoneSeesIt) {
   Floor floor({"hall", "office"});
   std::string id = floor.Post(Make("NCCL_TIMEOUT", "n1")).incident;
   floor.told.clear();
-  EXPECT_EQ(floor.book.Acknowledge("hall", "button", floor.now), 1);
+  EXPECT_EQ(floor.book.Acknowledge("hall", {}, "button", floor.now), 1);
   floor.Deliver();
   const Incident& incident = *floor.book.Find(id);
   EXPECT_EQ(incident.state, IncidentState::kAcknowledged);
@@ -415,7 +415,7 @@ TEST(IncidentBook, TheButtonAcknowledgesWhatBurnsThereAndEveryoneSeesIt) {
   // Duplicates do not end it, also after their window.
   floor.Pass(seconds(130));
   EXPECT_TRUE(floor.Post(Make("NCCL_TIMEOUT", "n1")).suppressed);
-  EXPECT_EQ(floor.book.Acknowledge("hall", "button", floor.now), 0);
+  EXPECT_EQ(floor.book.Acknowledge("hall", {}, "button", floor.now), 0);
 }
 
 TEST(IncidentBook, ASilentTerminalIsAnAlarmOnTheOthersWhichTakeOver) {
