@@ -1,0 +1,96 @@
+#include "web/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+namespace sentinel {
+namespace {
+
+// Event types come from senders: beyond so many, they share one label.
+constexpr size_t kTypesMax = 200;
+
+const prometheus::Histogram::BucketBoundaries kDelivery = {0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
+                                                           0.5,   1,    2,    5,    30,  300};
+const prometheus::Histogram::BucketBoundaries kRed = {0.25, 0.5, 0.75, 1, 1.25, 1.5,
+                                                      1.75, 2,   3,    5, 30,   60};
+
+}  // namespace
+
+prometheus::Counter* GatewayMetrics::Counter(const char* name, const char* help,
+                                             const std::map<std::string, std::string>& labels) {
+  return &prometheus::BuildCounter().Name(name).Help(help).Register(*registry_).Add(labels);
+}
+
+prometheus::Gauge* GatewayMetrics::Gauge(const char* name, const char* help) {
+  return &prometheus::BuildGauge().Name(name).Help(help).Register(*registry_).Add({});
+}
+
+GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Registry>()) {
+  auto& events = prometheus::BuildCounter()
+                     .Name("sentinel_events_total")
+                     .Help("Events posted by senders, by what became of them")
+                     .Register(*registry_);
+  events_accepted = &events.Add({{"outcome", "accepted"}});
+  events_suppressed = &events.Add({{"outcome", "suppressed"}});
+  events_repeated = &events.Add({{"outcome", "repeated"}});
+  events_not_durable = &events.Add({{"outcome", "not_durable"}});
+  opened_ = &prometheus::BuildCounter()
+                 .Name("sentinel_incidents_opened_total")
+                 .Help("Incidents opened")
+                 .Register(*registry_);
+  notified_ = &prometheus::BuildCounter()
+                   .Name("sentinel_notifications_total")
+                   .Help("Notifications finished, by terminal and state")
+                   .Register(*registry_);
+  answered_ = &prometheus::BuildCounter()
+                   .Name("sentinel_ingest_answers_total")
+                   .Help("Answers to gpu_event, by status")
+                   .Register(*registry_);
+  attempts = Counter("sentinel_delivery_attempts_total", "Messages sent to terminals");
+  attempts_failed =
+      Counter("sentinel_delivery_attempts_failed_total", "Of those, not answered by 200");
+  agent_frames = Counter("sentinel_agent_messages_total", "Messages from agents");
+  agent_frames_bad =
+      Counter("sentinel_agent_messages_bad_total", "Agent connections ended for what they sent");
+  suspicions = Counter("sentinel_suspicions_total", "Stalls suspected");
+  incidents_open = Gauge("sentinel_incidents_open", "Incidents not closed");
+  outbox_waiting = Gauge("sentinel_outbox_waiting", "Notifications not yet answered");
+  outbox_shed = Gauge("sentinel_outbox_shed", "Notifications given up because of the bound");
+  agents_connected = Gauge("sentinel_agents_connected", "Agents connected");
+  terminals_reachable = Gauge("sentinel_terminals_reachable", "Terminals that answer");
+  store_ok = Gauge("sentinel_store_ok", "1 while the disk takes what is written");
+  store_queued_rows = Gauge("sentinel_store_queued_rows", "Rows waiting for the disk");
+  store_failed_rows = Gauge("sentinel_store_failed_rows", "Rows that could not be made durable");
+  last_pass = Gauge("sentinel_loop_last_pass_timestamp_seconds", "When the main loop last turned");
+  delivery_time = &prometheus::BuildHistogram()
+                       .Name("sentinel_delivery_seconds")
+                       .Help("From the decision to a terminal's answer")
+                       .Register(*registry_)
+                       .Add({}, kDelivery);
+  red_time = &prometheus::BuildHistogram()
+                  .Name("sentinel_stall_to_red_seconds")
+                  .Help("From the last progress of a ring to the red decision")
+                  .Register(*registry_)
+                  .Add({}, kRed);
+}
+
+std::string GatewayMetrics::Text() const {
+  return prometheus::TextSerializer().Serialize(registry_->Collect());
+}
+
+void GatewayMetrics::Opened(const std::string& type, std::string_view severity) {
+  bool named = types_.contains(type) || types_.size() < kTypesMax;
+  if (named) types_.insert(type);
+  opened_->Add({{"type", named ? type : "other"}, {"severity", std::string(severity)}}).Increment();
+}
+
+void GatewayMetrics::Notified(const std::string& terminal, std::string_view state) {
+  notified_->Add({{"terminal", terminal}, {"state", std::string(state)}}).Increment();
+}
+
+void GatewayMetrics::Answered(int status) {
+  prometheus::Counter*& counter = answered_by_status_[status];
+  if (counter == nullptr) counter = &answered_->Add({{"status", std::to_string(status)}});
+  counter->Increment();
+}
+
+}  // namespace sentinel

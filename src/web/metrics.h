@@ -1,0 +1,65 @@
+// The gateway's metrics, by Prometheus' conventions; every name begins with sentinel_.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace sentinel {
+
+class GatewayMetrics {
+ public:
+  GatewayMetrics();
+
+  // /metrics: text exposition format 0.0.4.
+  std::string Text() const;
+
+  void Opened(const std::string& type, std::string_view severity);
+  void Notified(const std::string& terminal, std::string_view state);
+  void Answered(int status);
+
+  prometheus::Counter* events_accepted;
+  prometheus::Counter* events_suppressed;
+  prometheus::Counter* events_repeated;  // by event_id
+  prometheus::Counter* events_not_durable;
+  prometheus::Counter* attempts;
+  prometheus::Counter* attempts_failed;
+  prometheus::Counter* agent_frames;
+  prometheus::Counter* agent_frames_bad;
+  prometheus::Counter* suspicions;
+  prometheus::Gauge* incidents_open;
+  prometheus::Gauge* outbox_waiting;
+  prometheus::Gauge* outbox_shed;
+  prometheus::Gauge* agents_connected;
+  prometheus::Gauge* terminals_reachable;
+  prometheus::Gauge* store_ok;
+  prometheus::Gauge* store_queued_rows;
+  prometheus::Gauge* store_failed_rows;
+  prometheus::Gauge* last_pass;          // Unix time: a dead man's switch for the loop itself
+  prometheus::Histogram* delivery_time;  // from the decision to the terminal's answer
+  prometheus::Histogram* red_time;       // from the ring's last progress to the decision
+
+ private:
+  prometheus::Counter* Counter(const char* name, const char* help,
+                               const std::map<std::string, std::string>& labels = {});
+  prometheus::Gauge* Gauge(const char* name, const char* help);
+
+  std::shared_ptr<prometheus::Registry> registry_;
+  prometheus::Family<prometheus::Counter>* opened_;
+  prometheus::Family<prometheus::Counter>* notified_;
+  prometheus::Family<prometheus::Counter>* answered_;
+  std::map<int, prometheus::Counter*> answered_by_status_;
+  std::set<std::string> types_;
+};
+
+}  // namespace sentinel
