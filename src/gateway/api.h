@@ -1,0 +1,37 @@
+// The gateway's HTTP API: which path does what. The work is done elsewhere.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "gateway/agents.h"
+#include "gateway/deliveries.h"
+#include "gateway/intake.h"
+#include "http/key_file.h"
+#include "http/server.h"
+#include "incident/incident_book.h"
+#include "store/store.h"
+#include "web/metrics.h"
+
+namespace sentinel {
+
+// Incidents in one list; the newest are shown.
+constexpr size_t kListedIncidentsMax = 2000;
+
+// All outlive the router.
+struct ApiDeps {
+  IncidentBook& book;
+  Store& store;
+  GatewayMetrics& metrics;
+  Agents& agents;
+  Deliveries& deliveries;
+  Intake& intake;
+  const std::map<std::string, KeyPair>& keys;  // by terminal
+  std::function<void()> turn;
+  std::function<bool()> ready;
+};
+
+void AddApiRoutes(HttpRouter* router, ApiDeps deps);
+
+}  // namespace sentinel

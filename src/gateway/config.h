@@ -1,0 +1,47 @@
+// The gateway's configuration: docs/formats/config-gateway.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "correlate/correlator.h"
+#include "http/message.h"
+#include "incident/incident_book.h"
+#include "incident/site.h"
+
+namespace sentinel {
+
+constexpr uint16_t kGatewayPort = 8080;
+constexpr uint16_t kAgentPort = 8081;
+
+struct TerminalConfig {
+  std::string name;
+  Endpoint address;
+  std::string key_file;  // empty: the gateway's
+};
+
+struct GatewayConfig {
+  std::vector<Endpoint> listen;
+  std::vector<Endpoint> agents;
+  std::string state_dir = "/var/lib/gpu-sentinel";
+  std::string key_file;
+  std::vector<TerminalConfig> terminals;
+  std::vector<Route> routes;
+  std::vector<HostEntry> hosts;
+  std::string timezone = "Asia/Shanghai";
+  CorrelateOptions detection;
+  IncidentPolicy incidents;
+};
+
+// Errors say file:line:column and what is allowed there. The inventory that a configuration names
+// is read with it.
+Result<GatewayConfig> LoadGatewayConfig(const std::string& path);
+Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file);
+Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file);
+
+// What applies where nothing is written.
+GatewayConfig DefaultGatewayConfig();
+
+}  // namespace sentinel

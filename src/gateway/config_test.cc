@@ -1,0 +1,107 @@
+#include "gateway/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sentinel {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ErrorOf(std::string_view text) {
+  Result<GatewayConfig> config = ParseGatewayConfig(text, "gateway.toml");
+  return config.ok() ? "" : config.error().message;
+}
+
+TEST(GatewayConfig, NothingWrittenIsTheContractsDefault) {
+  Result<GatewayConfig> config = ParseGatewayConfig("", "gateway.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_EQ(config->listen.size(), 2u);
+  EXPECT_EQ(config->listen[0].ToString(), "127.0.0.1:8080");
+  EXPECT_EQ(config->listen[1].ToString(), "unix:/run/gpu-sentinel/gateway.sock");
+  EXPECT_EQ(config->agents.at(0).ToString(), "127.0.0.1:8081");
+  EXPECT_EQ(config->state_dir, "/var/lib/gpu-sentinel");
+  EXPECT_TRUE(config->terminals.empty());
+}
+
+TEST(GatewayConfig, EverythingCanBeWritten) {
+  Result<GatewayConfig> config = ParseGatewayConfig(R"(
+listen = "0.0.0.0:9000"
+agents = ["unix:/run/a.sock", "10.0.0.1"]
+state_dir = "/tmp/x"
+key_file = "/etc/k"
+[[terminals]]
+name = "hall-1"
+address = "10.0.0.9"
+protocol = "v1"
+[[terminals]]
+name = "office"
+address = "10.0.0.10:8090"
+key_file = "/etc/o"
+[[routes]]
+rack = "A03"
+level = "P0"
+terminals = ["hall-1"]
+[site]
+timezone = "Europe/Berlin"
+language = "en-US"
+[detection]
+late_history_min = 5
+late_limit_ms = 20000
+red_after_ms = 1400
+[voice]
+hold_ms = 5000
+[[events]]
+type = "FAN_SLOW"
+level = "NOTICE"
+text_zh = "风扇"
+)",
+                                                    "gateway.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->agents[1].ToString(), "10.0.0.1:8081");
+  EXPECT_EQ(config->terminals[0].address.ToString(), "10.0.0.9:80");
+  EXPECT_EQ(config->routes[0].level, Severity::kP0);
+  EXPECT_EQ(config->detection.late_history_min, 5u);
+  EXPECT_EQ(config->detection.late_limit, std::chrono::seconds(20));
+  EXPECT_EQ(config->incidents.voice_hold, std::chrono::seconds(5));
+  EXPECT_EQ(config->incidents.language, Language::kEnglish);
+  EXPECT_EQ(config->incidents.table.Find("FAN_SLOW")->severity, Severity::kNotice);
+}
+
+TEST(GatewayConfig, AnUnknownKeyIsRefusedWithItsPlaceAndWhatIsAllowed) {
+  std::string error = ErrorOf("listen = \"127.0.0.1\"\nlisten_on = 1\n");
+  EXPECT_THAT(error, HasSubstr("gateway.toml:2:1"));
+  EXPECT_THAT(error, HasSubstr("unknown key 'listen_on'"));
+  EXPECT_THAT(error, HasSubstr("state_dir"));
+  EXPECT_THAT(ErrorOf("[detection]\nred_after = 1\n"), HasSubstr("gateway.toml:2:1"));
+}
+
+TEST(GatewayConfig, WrongValuesAreRefusedWithTheirPlace) {
+  EXPECT_THAT(ErrorOf("listen = 8080\n"), HasSubstr("gateway.toml:1:10: listen"));
+  EXPECT_THAT(ErrorOf("[site]\nlanguage = \"fr\"\n"), HasSubstr("zh-CN"));
+  EXPECT_THAT(ErrorOf("[[terminals]]\nname = \"a b\"\naddress = \"x\"\n"), HasSubstr("name"));
+  EXPECT_THAT(ErrorOf("key_file=\"k\"\n[[routes]]\nterminals = [\"nowhere\"]\n"),
+              HasSubstr("there is no terminal 'nowhere'"));
+  EXPECT_THAT(ErrorOf("[[terminals]]\nname = \"a\"\naddress = \"x\"\n"), HasSubstr("key_file"));
+  EXPECT_THAT(ErrorOf("x = \n"), HasSubstr("gateway.toml:1:"));
+}
+
+TEST(Inventory, TellsWhereAHostStands) {
+  auto hosts = ParseInventory(R"(
+[[host]]
+name = "gpu-worker-08"
+rack = "A03"
+unit = 12
+terminals = ["hall-1"]
+gpus = { "0000:3b:00.0" = 2 }
+)",
+                              "inventory.toml");
+  ASSERT_TRUE(hosts.ok()) << hosts.error().message;
+  EXPECT_EQ(hosts->at(0).rack, "A03");
+  EXPECT_EQ(hosts->at(0).unit, 12);
+  EXPECT_EQ(hosts->at(0).gpus.at("0000:3b:00.0"), 2);
+  EXPECT_FALSE(ParseInventory("[[hosts]]\nname='x'\n", "i").ok());
+}
+
+}  // namespace
+}  // namespace sentinel

@@ -1,0 +1,229 @@
+#include "gateway/deliveries.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "http/client.h"
+#include "wire/terminal_json.h"
+
+namespace sentinel {
+namespace {
+
+// After a ping nobody answered: a terminal that comes back is noticed, and lit, soon.
+constexpr Duration kPingTimeout = std::chrono::seconds(2);
+
+DeliveryError ToError(const SendResult& result) {
+  DeliveryError error{DeliveryFailure::kRetry, result.error, result.retry_after};
+  switch (result.outcome) {
+    case SendOutcome::kDelivered:
+    case SendOutcome::kRefused:
+    case SendOutcome::kUnavailable:
+      break;
+    case SendOutcome::kRejected:
+      error.failure = DeliveryFailure::kRefused;
+      break;
+    case SendOutcome::kUnconfirmed:
+      error.failure = DeliveryFailure::kUnconfirmed;
+      break;
+  }
+  return error;
+}
+
+}  // namespace
+
+Deliveries::Deliveries(boost::asio::io_context& io, std::vector<TerminalSettings> terminals,
+                       DeliveryPace pace, IncidentBook& book, GatewayMetrics& metrics,
+                       std::function<void()> turn)
+    : io_(io),
+      pace_(std::move(pace)),
+      book_(book),
+      metrics_(metrics),
+      turn_(std::move(turn)),
+      outbox_(pace_.retry) {
+  for (TerminalSettings& settings : terminals) {
+    std::string name = settings.name;
+    Terminal& terminal = terminals_[name];
+    terminal.settings = settings;
+    settings.kind = TerminalKind::kSentinel;
+    terminal.sentinel = std::make_unique<TerminalDriver>(io, settings);
+    settings.kind = TerminalKind::kPlain;
+    terminal.plain = std::make_unique<TerminalDriver>(io, settings);
+    terminal.ping_timer = std::make_unique<boost::asio::steady_timer>(io);
+    terminal.contact = MonotonicNow();
+    Ping(name);
+  }
+}
+
+Deliveries::~Deliveries() { *alive_ = false; }
+
+bool Deliveries::Pump(Moment now) {
+  for (Delivery& delivery : outbox_.Due(now.mono)) {
+    auto it = terminals_.find(delivery.notification.terminal);
+    if (it == terminals_.end()) {
+      outbox_.Failed(delivery.id,
+                     {DeliveryFailure::kRefused, "the terminal is not configured", std::nullopt},
+                     now.mono);
+      continue;
+    }
+    book_.OnAttempt(delivery.notification.id);
+    Send(it->second, std::move(delivery));
+  }
+  std::vector<Outbox::Outcome> outcomes = outbox_.TakeOutcomes();
+  for (const Outbox::Outcome& outcome : outcomes) {
+    switch (outcome.state) {
+      case NotificationState::kDelivered:
+        book_.OnDelivered(outcome.message, now);
+        break;
+      case NotificationState::kSuperseded:
+        book_.OnSuperseded(outcome.message);
+        break;
+      case NotificationState::kFailed:
+        spdlog::error("event=notification_failed id={} unconfirmed={} why=\"{}\"", outcome.message,
+                      outcome.unconfirmed, outcome.error);
+        book_.OnFailed(outcome.message, outcome.error, outcome.unconfirmed, now);
+        break;
+      case NotificationState::kPending:
+        break;
+    }
+  }
+  metrics_.outbox_waiting->Set(static_cast<double>(outbox_.waiting()));
+  metrics_.outbox_shed->Set(static_cast<double>(outbox_.shed()));
+  return !outcomes.empty();
+}
+
+void Deliveries::Send(Terminal& terminal, Delivery delivery) {
+  Notification notification = delivery.notification;
+  bool ours = terminal.kind == Kind::kSentinel;
+  if (!ours) notification.message = book_.Picture(notification);
+  TerminalDriver& driver = ours ? *terminal.sentinel : *terminal.plain;
+  metrics_.attempts->Increment();
+  driver.Send(notification, [this, alive = alive_, name = terminal.settings.name,
+                             delivery = std::move(delivery)](const SendResult& result) {
+    if (*alive) Settle(name, delivery, result);
+  });
+}
+
+void Deliveries::Settle(const std::string& name, const Delivery& delivery,
+                        const SendResult& result) {
+  Moment now = MomentNow();
+  Terminal& terminal = terminals_.at(name);
+  const Notification& notification = delivery.notification;
+  if (result.status != 0) Heard(terminal, now);
+  if (result.outcome == SendOutcome::kDelivered) {
+    double seconds = std::chrono::duration<double>(now.mono - notification.created.mono).count();
+    metrics_.delivery_time->Observe(seconds);
+    spdlog::info(
+        "event=notification_delivered incident={} terminal={} reason={} id={} attempt={} "
+        "after_ms={}",
+        notification.incident, name, NotifyReasonName(notification.reason), notification.id,
+        delivery.attempt, ToMillis(now.mono - notification.created.mono));
+    metrics_.Notified(name, "delivered");
+    outbox_.Delivered(delivery.id, now.mono);
+  } else {
+    metrics_.attempts_failed->Increment();
+    // A lamp that is down for an hour fails a hundred and twenty times.
+    auto level = delivery.attempt <= 3 || delivery.attempt % 20 == 0 ? spdlog::level::warn
+                                                                     : spdlog::level::debug;
+    spdlog::log(level,
+                "event=notification_not_delivered incident={} terminal={} id={} attempt={} "
+                "outcome={} why=\"{}\"",
+                notification.incident, name, notification.id, delivery.attempt,
+                SendOutcomeName(result.outcome), result.error);
+    book_.OnAttemptError(notification.id, result.error);
+    terminal.error = result.error;
+    if (result.status == 0) Missed(terminal, result.error, now);
+    outbox_.Failed(delivery.id, ToError(result), now.mono);
+  }
+  turn_();
+}
+
+void Deliveries::Ping(const std::string& name) {
+  const TerminalSettings& settings = terminals_.at(name).settings;
+  HttpRequest request;
+  request.method = "POST";
+  request.path = "/api/v1/ping";
+  request.body = "{}";
+  auto now = std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch);
+  std::string timestamp = std::to_string(now.count());
+  request.headers["Content-Type"] = "application/json";
+  request.headers["X-API-Key"] = settings.keys.key;
+  request.headers["X-Signature"] = SignV1(settings.keys.secret, timestamp, request.body);
+  request.headers["X-Timestamp"] = std::move(timestamp);
+  HttpRequestOptions options;
+  options.timeout = kPingTimeout;
+  HttpFetch(io_, settings.endpoint, std::move(request), options,
+            [this, alive = alive_, name](const HttpOutcome& outcome) {
+              if (*alive) Ponged(name, outcome);
+            });
+}
+
+void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
+  Moment now = MomentNow();
+  Terminal& terminal = terminals_.at(name);
+  if (outcome.response.ok()) {
+    int status = outcome.response->status;
+    // A refusal says nothing about the kind, and a broken answer neither.
+    if (status == 200) terminal.kind = Kind::kSentinel;
+    if (status == 404 || status == 405 || status == 501) terminal.kind = Kind::kPlain;
+    Heard(terminal, now);
+    if (status == 401 || status == 403) {
+      terminal.error = "it refuses our key or our clock: answered " + std::to_string(status);
+    }
+  } else {
+    Missed(terminal, outcome.response.error().message, now);
+  }
+  turn_();
+  terminal.ping_timer->expires_after(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(pace_.ping_every));
+  terminal.ping_timer->async_wait([this, alive = alive_, name](boost::system::error_code error) {
+    if (!error && *alive) Ping(name);
+  });
+}
+
+void Deliveries::Heard(Terminal& terminal, Moment now) {
+  terminal.contact = now.mono;
+  terminal.answered = now;
+  terminal.error.clear();
+  if (!terminal.lost) return;
+  terminal.lost = false;
+  spdlog::info("event=terminal_back terminal={}", terminal.settings.name);
+  book_.OnTerminalBack(terminal.settings.name, now);
+}
+
+void Deliveries::Missed(Terminal& terminal, const std::string& error, Moment now) {
+  terminal.error = error;
+  if (terminal.lost || now.mono - terminal.contact <= pace_.unreachable_after) return;
+  terminal.lost = true;
+  spdlog::error("event=terminal_unreachable terminal={} address={} why=\"{}\"",
+                terminal.settings.name, terminal.settings.endpoint.ToString(), error);
+  book_.OnTerminalLost(terminal.settings.name, now);
+}
+
+std::vector<TerminalStatus> Deliveries::Status() const {
+  std::vector<TerminalStatus> list;
+  for (const auto& [name, terminal] : terminals_) {
+    TerminalStatus status;
+    status.name = name;
+    status.address = terminal.settings.endpoint.ToString();
+    switch (terminal.kind) {
+      case Kind::kUnknown:
+        status.kind = "unknown";
+        break;
+      case Kind::kSentinel:
+        status.kind = "sentinel";
+        break;
+      case Kind::kPlain:
+        status.kind = "plain";
+        break;
+    }
+    status.reachable = terminal.answered.has_value() && terminal.error.empty();
+    status.answered = terminal.answered;
+    status.error = terminal.error;
+    list.push_back(std::move(status));
+  }
+  return list;
+}
+
+}  // namespace sentinel

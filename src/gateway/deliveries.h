@@ -1,0 +1,93 @@
+// The outbox with hands: sends what is due, tells the book what became of it, and keeps an eye on
+// which terminals answer at all.
+//
+// A terminal of ours answers a signed ping (and so knows that we live); one that has no such path
+// is a plain lamp, which forgets everything but its last message and is sent pictures.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/time.h"
+#include "incident/incident_book.h"
+#include "outbox/outbox.h"
+#include "signal/terminal_driver.h"
+#include "web/metrics.h"
+
+namespace sentinel {
+
+struct TerminalStatus {
+  std::string name;
+  std::string address;
+  std::string kind;  // "sentinel", "plain", "unknown"
+  bool reachable = false;
+  std::optional<Moment> answered;
+  std::string error;  // of the last attempt that failed, until one succeeds
+};
+
+struct DeliveryPace {
+  Duration ping_every = std::chrono::seconds(5);
+  Duration unreachable_after = std::chrono::seconds(15);
+  RetryPolicy retry;
+};
+
+class Deliveries {
+ public:
+  // `turn` is called after the book has been told something. All references outlive this object.
+  Deliveries(boost::asio::io_context& io, std::vector<TerminalSettings> terminals,
+             DeliveryPace pace, IncidentBook& book, GatewayMetrics& metrics,
+             std::function<void()> turn);
+  ~Deliveries();
+
+  void Accept(Notification notification, Instant now) {
+    outbox_.Accept(std::move(notification), now);
+  }
+  void Cancel(const IncidentBook::Cancel& cancel) {
+    outbox_.Cancel(cancel.incident, cancel.terminal);
+  }
+  // Sends what is due and tells the book what is settled. True if it told anything.
+  bool Pump(Moment now);
+  std::optional<Instant> NextWake() const { return outbox_.NextWake(); }
+
+  std::vector<TerminalStatus> Status() const;
+  const Outbox& outbox() const { return outbox_; }
+
+ private:
+  enum class Kind : uint8_t { kUnknown, kSentinel, kPlain };
+  struct Terminal {
+    TerminalSettings settings;
+    std::unique_ptr<TerminalDriver> sentinel;
+    std::unique_ptr<TerminalDriver> plain;
+    std::unique_ptr<boost::asio::steady_timer> ping_timer;
+    Kind kind = Kind::kUnknown;
+    Instant contact;  // the last answer, or our start
+    std::optional<Moment> answered;
+    bool lost = false;
+    std::string error;
+  };
+
+  void Send(Terminal& terminal, Delivery delivery);
+  void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
+  void Ping(const std::string& name);
+  void Ponged(const std::string& name, const HttpOutcome& outcome);
+  void Heard(Terminal& terminal, Moment now);
+  void Missed(Terminal& terminal, const std::string& error, Moment now);
+
+  boost::asio::io_context& io_;
+  DeliveryPace pace_;
+  IncidentBook& book_;
+  GatewayMetrics& metrics_;
+  std::function<void()> turn_;
+  Outbox outbox_;
+  std::map<std::string, Terminal> terminals_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace sentinel

@@ -1,0 +1,433 @@
+#include "gateway/gateway.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "gateway/agent_server.h"
+#include "gateway/agents.h"
+#include "gateway/api.h"
+#include "gateway/intake.h"
+#include "gateway/keeper.h"
+#include "http/server.h"
+#include "web/incident_json.h"
+#include "web/metrics.h"
+
+namespace sentinel {
+namespace {
+
+constexpr auto kTick = std::chrono::seconds(1);
+// Rounds of "the outbox tells the book, the book tells the outbox" in one turn; the rest in the
+// next.
+constexpr int kRoundsMax = 16;
+
+class GatewayOnLoop final : public Gateway, public AgentListener {
+ public:
+  GatewayOnLoop(boost::asio::io_context& io, GatewayOptions options,
+                std::vector<TerminalSettings> terminals, std::unique_ptr<Store> store)
+      : io_(io),
+        config_(std::move(options.config)),
+        id_(Sha256Hex(std::to_string(WallNow().since_epoch.count()) + "/" +
+                      std::to_string(MonotonicNow().since_boot.count()))
+                .substr(0, 12)),
+        book_(config_.incidents, MakeSite()),
+        correlator_(config_.detection),
+        store_(std::move(store)),
+        keeper_(book_, *store_),
+        deliveries_(io, terminals, std::move(options.pace), book_, metrics_, [this] { Turn(); }),
+        intake_(io,
+                {book_, *store_, metrics_,
+                 [this](const std::string& host) { return agents_.Presence(host); },
+                 [this] { Turn(); }},
+                id_ + "-"),
+        wake_(io),
+        tick_(io) {
+    for (const TerminalSettings& terminal : terminals) keys_[terminal.name] = terminal.keys;
+  }
+
+  ~GatewayOnLoop() override {
+    *alive_ = false;
+    Stop();
+  }
+
+  Status Start() {
+    TRY(Restore());
+    for (const Endpoint& endpoint : config_.listen) {
+      std::unique_ptr<HttpServer> server = TRY(HttpServer::Listen(
+          io_, endpoint, {}, [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
+            router_(std::move(request), std::move(responder));
+          }));
+      if (http_port_ == 0) http_port_ = server->port();
+      servers_.push_back(std::move(server));
+    }
+    agent_server_ = TRY(AgentServer::Listen(io_, config_.agents, {}, id_, this));
+    AddRoutes();
+    ready_ = true;
+    Turn();
+    Tick();
+    if (keys_.empty()) {
+      spdlog::warn(
+          "event=no_terminals what=\"no [[terminals]] are configured: incidents are kept "
+          "and shown, no lamp will be lit\"");
+    }
+    return {};
+  }
+
+  uint16_t http_port() const override { return http_port_; }
+  uint16_t agent_port() const override { return agent_server_->port(); }
+  void Stop() override {
+    ready_ = false;
+    for (auto& server : servers_) server->Stop();
+  }
+
+  void OnAgentMessage(const std::string& agent, UpMessage message) override;
+  void OnAgentGone(const std::string& agent) override;
+  void OnAgentRefused(const std::string& peer, const std::string& why) override;
+
+ private:
+  Site MakeSite() const {
+    std::vector<std::string> names;
+    for (const TerminalConfig& terminal : config_.terminals) names.push_back(terminal.name);
+    return Site(std::move(names), config_.routes, config_.hosts);
+  }
+
+  Status Restore();
+  void AddRoutes();
+  void Turn();
+  void Correlate();
+  void TurnSoon();
+  void Arm();
+  void Tick();
+  void CheckSilence(Moment now);
+  void Log(const IncidentBook::Change& change);
+  void Ack(const std::string& agent, uint64_t spool_id, const IntakeAnswer& answer);
+
+  boost::asio::io_context& io_;
+  GatewayConfig config_;
+  std::string id_;
+  GatewayMetrics metrics_;
+  IncidentBook book_;
+  Correlator correlator_;
+  Agents agents_;
+  std::unique_ptr<Store> store_;
+  Keeper keeper_;
+  Deliveries deliveries_;
+  Intake intake_;
+  HttpRouter router_;
+  std::map<std::string, KeyPair> keys_;  // by terminal
+  std::vector<std::unique_ptr<HttpServer>> servers_;
+  std::unique_ptr<AgentServer> agent_server_;
+  boost::asio::steady_timer wake_;
+  std::optional<Instant> armed_;
+  boost::asio::steady_timer tick_;
+  bool turning_ = false;
+  bool turn_soon_ = false;
+  bool correlate_soon_ = false;
+  bool ready_ = false;
+  bool store_was_ok_ = true;
+  uint16_t http_port_ = 0;
+  std::set<std::string> silent_;  // hosts told as silent
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+Status GatewayOnLoop::Restore() {
+  StoreContents contents = TRY(store_->Load());
+  std::vector<std::string> corrupt;
+  std::vector<Incident> incidents = KeptIncidents(contents, &corrupt);
+  for (const std::string& id : corrupt) {
+    spdlog::error("event=incident_unreadable id={} what=\"its document is left out\"", id);
+  }
+  std::vector<std::string> ids;
+  for (const Incident& incident : incidents) ids.push_back(incident.id);
+  intake_.Remember(contents.event_ids, ids);
+  size_t count = incidents.size();
+  book_.Restore(std::move(incidents), MomentNow());
+  spdlog::info("event=restored incidents={} open={} event_ids={}", count, book_.open(),
+               contents.event_ids.size());
+  return {};
+}
+
+void GatewayOnLoop::AddRoutes() {
+  ApiDeps deps{book_,
+               *store_,
+               metrics_,
+               agents_,
+               deliveries_,
+               intake_,
+               keys_,
+               [this] { Turn(); },
+               [this] { return ready_; }};
+  AddApiRoutes(&router_, std::move(deps));
+}
+
+// ------------------------------------------------------------------------------------- the loop
+
+void GatewayOnLoop::Turn() {
+  if (turning_) return TurnSoon();
+  turning_ = true;
+  Moment now = MomentNow();
+  book_.Advance(now);
+  std::vector<std::string> touched;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    IncidentBook::Actions actions = book_.TakeActions();
+    for (const IncidentBook::Cancel& cancel : actions.cancels) deliveries_.Cancel(cancel);
+    for (Notification& notification : actions.notifications) {
+      deliveries_.Accept(std::move(notification), now.mono);
+    }
+    for (const IncidentBook::Change& change : actions.changes) Log(change);
+    touched.insert(touched.end(), actions.touched.begin(), actions.touched.end());
+    // What rings goes out before what is written.
+    bool told = deliveries_.Pump(now);
+    if (!told && actions.notifications.empty() && actions.cancels.empty()) break;
+  }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  keeper_.Keep(touched);
+  turning_ = false;
+  Arm();
+}
+
+void GatewayOnLoop::TurnSoon() {
+  if (turn_soon_) return;
+  turn_soon_ = true;
+  boost::asio::post(io_, [this, alive = alive_] {
+    if (!*alive) return;
+    turn_soon_ = false;
+    Turn();
+  });
+}
+
+void GatewayOnLoop::Correlate() {
+  Moment now = MomentNow();
+  Correlator::Actions actions = correlator_.Advance(now.mono);
+  for (const Correlator::Request& request : actions.requests) {
+    agent_server_->Send(request.agent, request.request);
+  }
+  for (const Verdict& verdict : actions.verdicts) book_.OnVerdict(verdict, now);
+  if (actions.verdicts.empty()) {
+    Arm();
+  } else {
+    Turn();
+  }
+}
+
+// One timer for everybody who wants to be woken.
+void GatewayOnLoop::Arm() {
+  std::optional<Instant> wake;
+  for (const std::optional<Instant>& at :
+       {book_.NextWake(), deliveries_.NextWake(), correlator_.NextWake()}) {
+    if (at && (!wake || *at < *wake)) wake = at;
+  }
+  if (!wake || (armed_ && *armed_ <= *wake && *armed_ > MonotonicNow())) return;
+  armed_ = wake;
+  wake_.expires_at(std::chrono::steady_clock::time_point(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(wake->since_boot)));
+  wake_.async_wait([this, alive = alive_](boost::system::error_code error) {
+    if (error || !*alive) return;
+    armed_.reset();
+    std::optional<Instant> due = correlator_.NextWake();
+    if (due && *due <= MonotonicNow()) Correlate();
+    Turn();
+  });
+}
+
+void GatewayOnLoop::Tick() {
+  Moment now = MomentNow();
+  metrics_.last_pass->Set(static_cast<double>(now.wall.since_epoch.count()) / 1000.0);
+  metrics_.incidents_open->Set(static_cast<double>(book_.open()));
+  metrics_.agents_connected->Set(static_cast<double>(agents_.connected()));
+  double reachable = 0;
+  for (const TerminalStatus& status : deliveries_.Status()) reachable += status.reachable ? 1 : 0;
+  metrics_.terminals_reachable->Set(reachable);
+  StoreHealth health = store_->health();
+  metrics_.store_ok->Set(health.ok ? 1 : 0);
+  metrics_.store_queued_rows->Set(static_cast<double>(health.queued_rows));
+  metrics_.store_failed_rows->Set(static_cast<double>(health.failed_rows));
+  if (health.ok != store_was_ok_) {
+    store_was_ok_ = health.ok;
+    if (health.ok) {
+      spdlog::info("event=store_back");
+    } else {
+      spdlog::error("event=store_failed why=\"{}\" what=\"alarms ring from memory\"", health.error);
+    }
+  }
+  CheckSilence(now);
+  keeper_.Tick();
+  tick_.expires_after(kTick);
+  tick_.async_wait([this, alive = alive_](boost::system::error_code error) {
+    if (!error && *alive) Tick();
+  });
+}
+
+void GatewayOnLoop::CheckSilence(Moment now) {
+  std::vector<std::string> hosts = agents_.Silent(now.mono, config_.detection.node_silent_after);
+  std::set<std::string> silent(hosts.begin(), hosts.end());
+  if (silent.size() > kSilentNodesMax) {
+    // So many at once are not so many broken nodes.
+    bool chinese = config_.incidents.language == Language::kChinese;
+    silent = {chinese ? "多台" : "several hosts"};
+  }
+  if (silent == silent_) return;
+  for (const std::string& host : silent_) {
+    if (!silent.contains(host)) book_.OnNodeBack(host, now);
+  }
+  for (const std::string& host : silent) {
+    if (silent_.contains(host)) continue;
+    spdlog::error("event=node_silent host={} silent={}", host, hosts.size());
+    book_.OnNodeSilent(host, now);
+  }
+  silent_ = std::move(silent);
+  Turn();
+}
+
+// --------------------------------------------------------------------------------------- agents
+
+void GatewayOnLoop::OnAgentMessage(const std::string& agent, UpMessage message) {
+  Moment now = MomentNow();
+  metrics_.agent_frames->Increment();
+  agents_.OnHeard(agent, now.mono);
+  correlator_.OnHeard(agent, now.mono);
+  if (const Hello* hello = std::get_if<Hello>(&message)) {
+    spdlog::info("event=agent_connected agent={} host={}", agent, hello->host);
+    agents_.OnHello(agent, *hello, now.mono);
+    // It may have been told as silent by an earlier process.
+    book_.OnNodeBack(hello->host, now);
+    TurnSoon();
+  } else if (const Inventory* inventory = std::get_if<Inventory>(&message)) {
+    agents_.OnInventory(agent, *inventory);
+    correlator_.OnInventory(agent, *inventory, now.mono);
+  } else if (const Heartbeat* heartbeat = std::get_if<Heartbeat>(&message)) {
+    agents_.OnHeartbeat(agent, *heartbeat);
+  } else if (const Digest* digest = std::get_if<Digest>(&message)) {
+    correlator_.OnDigest(agent, *digest, now.mono);
+  } else if (const HostEvidence* evidence = std::get_if<HostEvidence>(&message)) {
+    if (evidence->kind.starts_with("link_")) book_.OnPortEvent(evidence->host, now);
+    correlator_.OnEvidence(agent, *evidence, now.mono);
+  } else if (SpooledEvent* event = std::get_if<SpooledEvent>(&message)) {
+    uint64_t spool_id = event->spool_id;
+    intake_.Take(std::move(event->body),
+                 [this, alive = alive_, agent, spool_id](const IntakeAnswer& answer) {
+                   if (*alive) Ack(agent, spool_id, answer);
+                 });
+    return;
+  }
+  // Messages that arrive together are judged together.
+  if (correlate_soon_) return;
+  correlate_soon_ = true;
+  boost::asio::post(io_, [this, alive = alive_] {
+    if (!*alive) return;
+    correlate_soon_ = false;
+    Correlate();
+  });
+}
+
+void GatewayOnLoop::Ack(const std::string& agent, uint64_t spool_id, const IntakeAnswer& answer) {
+  EventAck ack;
+  ack.spool_id = spool_id;
+  ack.status = static_cast<uint32_t>(answer.status);
+  ack.body = answer.body;
+  agent_server_->Send(agent, ack);
+}
+
+void GatewayOnLoop::OnAgentGone(const std::string& agent) {
+  spdlog::info("event=agent_gone agent={}", agent);
+  agents_.OnGone(agent);
+  correlator_.OnDisconnected(agent, MonotonicNow());
+  Correlate();
+}
+
+void GatewayOnLoop::OnAgentRefused(const std::string& peer, const std::string& why) {
+  metrics_.agent_frames_bad->Increment();
+  spdlog::warn("event=agent_refused peer={} why=\"{}\"", peer, why);
+}
+
+// ------------------------------------------------------------------------------------------ log
+
+void GatewayOnLoop::Log(const IncidentBook::Change& change) {
+  const Incident* incident = book_.Find(change.incident);
+  if (incident == nullptr) return;
+  switch (change.change) {
+    case IncidentChange::kSuspected:
+      metrics_.suspicions->Increment();
+      break;
+    case IncidentChange::kOpened:
+      metrics_.Opened(incident->event_type, SeverityName(incident->severity));
+      if (incident->hang_class) {
+        metrics_.red_time->Observe(std::chrono::duration<double>(incident->stalled).count());
+      }
+      break;
+    case IncidentChange::kConfirmed:
+    case IncidentChange::kEscalated:
+    case IncidentChange::kCorrected:
+    case IncidentChange::kUpdated:
+    case IncidentChange::kAcknowledged:
+    case IncidentChange::kClosed:
+      break;
+  }
+  std::string line = "event=" + std::string(IncidentChangeName(change.change)) +
+                     " id=" + incident->id +
+                     " state=" + std::string(IncidentStateName(incident->state)) +
+                     " severity=" + std::string(SeverityName(incident->severity)) +
+                     " type=" + incident->event_type;
+  auto add = [&line](const char* key, const std::string& value) {
+    line += std::string(" ") + key + "=" + value;
+  };
+  if (incident->hang_class) add("class", std::string(HangClassName(*incident->hang_class)));
+  if (!incident->job.empty()) add("job", incident->job);
+  if (incident->culprit.rank) add("rank", std::to_string(*incident->culprit.rank));
+  if (!incident->culprit.host.empty()) add("host", incident->culprit.host);
+  if (!incident->culprit.rack.empty()) add("rack", incident->culprit.rack);
+  if (incident->culprit.gpu) add("gpu", std::to_string(*incident->culprit.gpu));
+  if (incident->hang_class) add("stalled_ms", std::to_string(ToMillis(incident->stalled)));
+  add("count", std::to_string(incident->count));
+  if (incident->close_reason) add("reason", std::string(CloseReasonName(*incident->close_reason)));
+  if (incident->acknowledged) add("by", incident->acknowledged->by);
+  // One event, one line: what senders wrote must not make two of it.
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  spdlog::info("{}", line);
+}
+
+Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayOptions& options) {
+  std::vector<TerminalSettings> terminals;
+  for (const TerminalConfig& config : options.config.terminals) {
+    TerminalSettings settings;
+    settings.name = config.name;
+    settings.endpoint = config.address;
+    settings.keys = TRY(LoadKeyFile(
+        config.key_file.empty() ? options.config.key_file : config.key_file, options.sample_key));
+    terminals.push_back(std::move(settings));
+  }
+  return terminals;
+}
+
+}  // namespace
+
+Status CheckKeys(const GatewayOptions& options) {
+  TRY(LoadTerminals(options));
+  return {};
+}
+
+Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
+                                                 GatewayOptions options) {
+  std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options));
+  StoreOptions store_options;
+  store_options.path = options.config.state_dir + "/gateway.db";
+  std::unique_ptr<Store> store = TRY(Store::Open(io, store_options));
+  auto gateway = std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(terminals),
+                                                 std::move(store));
+  TRY(gateway->Start());
+  return std::unique_ptr<Gateway>(std::move(gateway));
+}
+
+}  // namespace sentinel

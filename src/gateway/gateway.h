@@ -1,0 +1,46 @@
+// sentinel-gateway: the parts of the way of an alarm, wired on one thread.
+//
+// Agents' messages become verdicts, verdicts and events become incidents, incidents become
+// notifications, and those reach a terminal; what must outlive us is on disk. A verdict of our own
+// rings while it is being written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/result.h"
+#include "gateway/config.h"
+#include "gateway/deliveries.h"
+#include "http/key_file.h"
+
+namespace sentinel {
+
+struct GatewayOptions {
+  GatewayConfig config;
+  SampleKey sample_key = SampleKey::kRefused;
+  DeliveryPace pace;
+};
+
+// Whether every terminal's key file can be used.
+Status CheckKeys(const GatewayOptions& options);
+
+class Gateway {
+ public:
+  // Listens, and goes on where the last process stopped. The io_context outlives it.
+  static Result<std::unique_ptr<Gateway>> Create(boost::asio::io_context& io,
+                                                 GatewayOptions options);
+  virtual ~Gateway() = default;
+
+  // Ports really bound, of the first TCP endpoint; 0: there is none.
+  virtual uint16_t http_port() const = 0;
+  virtual uint16_t agent_port() const = 0;
+
+  // Takes nothing new; what is queued for the disk is written when the object goes.
+  virtual void Stop() = 0;
+};
+
+}  // namespace sentinel

@@ -1,0 +1,479 @@
+#include "gateway/gateway.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "http/client.h"
+#include "http/server.h"
+#include "http/test_peer.h"
+#include "wire/agent_stream.h"
+#include "wire/terminal_json.h"
+
+namespace sentinel {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+using Json = nlohmann::json;
+
+constexpr const char* kKey = "hall";
+constexpr const char* kSecret = "0123456789abcdef0123456789abcdef";
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "gateway-test-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+// A lamp on loopback that does as it is told: answers with `status`, or not at all.
+class FakeTerminal {
+ public:
+  FakeTerminal(boost::asio::io_context& io, bool ours, uint16_t port = 0) : ours_(ours) {
+    auto listening =
+        HttpServer::Listen(io, Endpoint{"127.0.0.1", port, false}, {},
+                           [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
+                             Take(std::move(request), std::move(responder));
+                           });
+    EXPECT_TRUE(listening.ok());
+    server_ = std::move(*listening);
+  }
+
+  uint16_t port() const { return server_->port(); }
+  int status = 200;
+  bool silent = false;
+  std::vector<TerminalMessage> messages;  // carried out
+  std::vector<HttpRequest> requests;      // of send_msg, answered in whatever way
+  int pings = 0;
+
+ private:
+  void Take(HttpRequest request, std::unique_ptr<HttpResponder> responder) {
+    EXPECT_TRUE(VerifyV1(kSecret, request.Header("X-Timestamp"), request.body,
+                         request.Header("X-Signature"), WallNow())
+                    .ok());
+    if (request.path == "/api/v1/ping") {
+      ++pings;
+      return responder->Send(ours_ ? JsonResponse(200, "{}") : TextResponse(404, ""));
+    }
+    EXPECT_EQ(request.path, "/api/v1/send_msg");
+    EXPECT_EQ(request.Header("X-API-Key"), kKey);
+    requests.push_back(request);
+    if (silent) {
+      held_.push_back(std::move(responder));
+      return;
+    }
+    if (status == 200) messages.push_back(*ParseTerminalMessage(request.body));
+    HttpResponse response = TextResponse(status, "");
+    if (status == 503) response.headers["Retry-After"] = "1";
+    responder->Send(std::move(response));
+  }
+
+  bool ours_;
+  std::unique_ptr<HttpServer> server_;
+  std::vector<std::unique_ptr<HttpResponder>> held_;
+};
+
+class GatewayTest : public testing::Test {
+ protected:
+  GatewayTest() {
+    std::ofstream(folder_.path + "/key")
+        << "key = \"" << kKey << "\"\nsecret = \"" << kSecret << "\"\n";
+    chmod((folder_.path + "/key").c_str(), 0600);
+  }
+
+  void StartTerminal(bool ours = true) {
+    terminal_ = std::make_unique<FakeTerminal>(io_, ours, terminal_port_);
+    terminal_port_ = terminal_->port();
+  }
+
+  void StartGateway() {
+    GatewayOptions options;
+    options.config = DefaultGatewayConfig();
+    options.config.listen = {{"127.0.0.1", 0, false}, {folder_.path + "/g.sock", 0, true}};
+    options.config.agents = {{"127.0.0.1", 0, false}};
+    options.config.state_dir = folder_.path;
+    options.config.key_file = folder_.path + "/key";
+    if (terminal_port_ != 0) {
+      options.config.terminals = {{"hall-1", {"127.0.0.1", terminal_port_, false}, ""}};
+    }
+    options.pace.ping_every = std::chrono::milliseconds(50);
+    options.pace.unreachable_after = std::chrono::milliseconds(300);
+    auto made = Gateway::Create(io_, std::move(options));
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    gateway_ = std::move(*made);
+  }
+
+  HttpResponse Fetch(HttpRequest request, bool unix_socket = false) {
+    Endpoint endpoint{"127.0.0.1", gateway_->http_port(), false};
+    if (unix_socket) endpoint = {folder_.path + "/g.sock", 0, true};
+    std::optional<HttpOutcome> outcome;
+    HttpRequestOptions options;
+    options.timeout = std::chrono::seconds(8);
+    HttpFetch(io_, endpoint, std::move(request), options,
+              [&](HttpOutcome done) { outcome = std::move(done); });
+    RunUntil(io_, [&] { return outcome.has_value(); });
+    if (!outcome->response.ok()) {
+      ADD_FAILURE() << outcome->response.error().message;
+      return {};
+    }
+    return *outcome->response;
+  }
+  HttpResponse Post(const std::string& body, bool unix_socket = false) {
+    HttpRequest request;
+    request.method = "POST";
+    request.path = "/api/v1/gpu_event";
+    request.body = body;
+    return Fetch(std::move(request), unix_socket);
+  }
+  HttpResponse Get(const std::string& path, const std::string& query = "") {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = path;
+    request.query = query;
+    return Fetch(std::move(request));
+  }
+  Json Incidents() { return Json::parse(Get("/api/v1/incidents").body)["incidents"]; }
+
+  Folder folder_;
+  boost::asio::io_context io_;
+  std::unique_ptr<FakeTerminal> terminal_;
+  uint16_t terminal_port_ = 0;
+  std::unique_ptr<Gateway> gateway_;
+};
+
+constexpr const char* kHang =
+    R"({"cluster_rack":"机架 A03","node_host":"gpu-worker-08-5f7c9d8b4a","event_type":"NCCL_TIMEOUT","gpu_index":3,"gpu_util":0})";
+
+TEST_F(GatewayTest, AnEventOfAnExistingSenderReachesTheLamp) {
+  StartTerminal();
+  StartGateway();
+  HttpResponse answer = Post(kHang);
+  EXPECT_EQ(answer.status, 200);
+  Json json = Json::parse(answer.body);
+  EXPECT_EQ(json["status"], "accepted");
+  EXPECT_THAT(json["incident"].get<std::string>(), SizeIs(16));
+  EXPECT_FALSE(json["event_id"].get<std::string>().empty());
+  RunUntil(io_, [&] { return !terminal_->messages.empty(); });
+  EXPECT_EQ(terminal_->requests.at(0).body,
+            R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起",)"
+            R"("color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})");
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
+  Json incident = Incidents().at(0);
+  EXPECT_EQ(incident["id"], json["incident"]);
+  EXPECT_EQ(incident["state"], "open");
+  EXPECT_EQ(incident["culprit"]["rack"], "A03");
+  EXPECT_TRUE(incident["mono_ms"]["delivered"].is_number());
+}
+
+TEST_F(GatewayTest, ADuplicateIsSuppressedAndNamesTheIncident) {
+  StartTerminal();
+  StartGateway();
+  std::string id = Json::parse(Post(kHang).body)["incident"];
+  for (int i = 0; i < 50; ++i) {
+    HttpResponse again = Post(kHang, i % 2 == 1);
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(Json::parse(again.body)["status"], "suppressed");
+    EXPECT_EQ(Json::parse(again.body)["incident"], id);
+  }
+  EXPECT_EQ(Incidents().at(0)["count"], 51);
+  EXPECT_THAT(terminal_->messages, SizeIs(1));
+}
+
+TEST_F(GatewayTest, EveryAnswerCodeIsTheContracts) {
+  StartTerminal();
+  StartGateway();
+  EXPECT_EQ(Post(kHang).status, 200);
+  EXPECT_EQ(Post(kHang, true).status, 200);
+  for (const char* bad :
+       {"", "x", "[]", "null", "{}", R"({"node_host":"n"})", R"({"event_type":"X"})",
+        R"({"node_host":"","event_type":"X"})", R"({"node_host":1,"event_type":"X"})",
+        R"({"node_host":"n","event_type":"X","gpu_index":-2})",
+        R"({"node_host":"n","event_type":"X","gpu_index":1.5})",
+        R"({"node_host":"n","event_type":"X","gpu_util":101})",
+        R"({"node_host":"n","event_type":"X","state":"maybe"})",
+        R"({"node_host":"n","node_host":"m","event_type":"X"})"}) {
+    HttpResponse answer = Post(bad);
+    EXPECT_EQ(answer.status, 400) << bad;
+    EXPECT_THAT(answer.body, HasSubstr("Bad Request")) << bad;
+  }
+  EXPECT_EQ(Get("/api/v1/gpu_event").status, 405);
+  std::string large =
+      R"({"node_host":"n","event_type":"X","pad":")" + std::string(65'536, 'a') + "\"}";
+  EXPECT_EQ(Post(large).status, 413);
+  EXPECT_EQ(Get("/nowhere").status, 404);
+  EXPECT_EQ(Get("/healthz").status, 200);
+  EXPECT_EQ(Get("/readyz").status, 200);
+}
+
+TEST_F(GatewayTest, ARepeatedEventIdCountsOnceAlsoAfterARestart) {
+  StartTerminal();
+  StartGateway();
+  std::string body =
+      R"({"node_host":"n1","event_type":"XID_FATAL","gpu_index":1,"event_id":"e-1"})";
+  Json first = Json::parse(Post(body).body);
+  EXPECT_EQ(first["status"], "accepted");
+  EXPECT_EQ(first["event_id"], "e-1");
+  Json second = Json::parse(Post(body).body);
+  EXPECT_EQ(second["status"], "suppressed");
+  EXPECT_EQ(second["event_id"], "e-1");
+  EXPECT_EQ(Incidents().at(0)["count"], 1);
+  gateway_.reset();
+  StartGateway();
+  HttpResponse third = Post(body);
+  EXPECT_EQ(third.status, 200);
+  EXPECT_EQ(Json::parse(third.body)["status"], "suppressed");
+  EXPECT_EQ(Incidents().at(0)["count"], 1);
+}
+
+TEST_F(GatewayTest, AnAlarmIsTriedUntilTheLampHasAnswered) {
+  StartTerminal();
+  terminal_->status = 500;
+  StartGateway();
+  EXPECT_EQ(Post(kHang).status, 200);
+  RunUntil(io_, [&] { return terminal_->requests.size() >= 2; });
+  terminal_->status = 401;
+  size_t before = terminal_->requests.size();
+  RunUntil(io_, [&] { return terminal_->requests.size() > before; });
+  terminal_->status = 200;
+  RunUntil(io_, [&] { return !terminal_->messages.empty(); });
+  // The same message each time, under one id.
+  std::set<std::string> ids;
+  for (const HttpRequest& request : terminal_->requests) {
+    ids.insert(std::string(request.Header("X-Message-Id")));
+  }
+  EXPECT_THAT(ids, SizeIs(1));
+}
+
+TEST_F(GatewayTest, ARefusedMessageIsFinalAndSaysWhy) {
+  StartTerminal();
+  terminal_->status = 400;
+  StartGateway();
+  Post(kHang);
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "failed"; });
+  EXPECT_THAT(Incidents().at(0)["notifications"][0]["error"].get<std::string>(), HasSubstr("400"));
+}
+
+TEST_F(GatewayTest, ARestartLosesNothingAndRepeatsNothing) {
+  StartTerminal();
+  StartGateway();
+  std::string told = Json::parse(Post(kHang).body)["incident"];
+  RunUntil(io_, [&] { return !terminal_->messages.empty(); });
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
+  terminal_->status = 503;
+  std::string waiting = Json::parse(
+      Post(R"({"node_host":"n1","event_type":"GPU_LOST","gpu_index":1})").body)["incident"];
+  RunUntil(io_, [&] { return terminal_->requests.size() >= 2; });
+  std::string message_id(terminal_->requests.back().Header("X-Message-Id"));
+  gateway_.reset();
+  terminal_->status = 200;
+  terminal_->requests.clear();
+  terminal_->messages.clear();
+
+  StartGateway();
+  RunUntil(io_, [&] { return !terminal_->messages.empty(); });
+  EXPECT_EQ(terminal_->requests.at(0).Header("X-Message-Id"), message_id);
+  EXPECT_EQ(terminal_->requests.at(0).Header("X-Incident-Id"), waiting);
+  // The window of what had been told goes on.
+  Json again = Json::parse(Post(kHang).body);
+  EXPECT_EQ(again["status"], "suppressed");
+  EXPECT_EQ(again["incident"], told);
+  EXPECT_THAT(terminal_->requests, SizeIs(1));
+}
+
+TEST_F(GatewayTest, ARecoveryTurnsTheLampGreen) {
+  StartTerminal();
+  StartGateway();
+  Post(kHang);
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
+  EXPECT_EQ(
+      Post(R"({"cluster_rack":"A03","node_host":"gpu-worker-08","event_type":"RECOVERED"})").status,
+      200);
+  RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
+  EXPECT_EQ(terminal_->messages[1].text, "训练集群已恢复正常");
+  EXPECT_EQ(Incidents().at(0)["close_reason"], "moved");
+  EXPECT_THAT(Json::parse(Get("/api/v1/incidents", "state=open").body)["incidents"], SizeIs(0));
+}
+
+TEST_F(GatewayTest, APlainLampKeepsTheLightOfTheWorst) {
+  StartTerminal(/*ours=*/false);
+  StartGateway();
+  RunUntil(io_, [&] { return terminal_->pings > 0; });
+  Post(kHang);
+  RunUntil(io_, [&] { return terminal_->messages.size() == 1; });
+  Post(R"({"node_host":"n1","event_type":"NVLINK_ERROR","gpu_index":1})");
+  RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
+  EXPECT_EQ(ColorHex(terminal_->messages[1].color), "#FF0000");
+  EXPECT_THAT(terminal_->messages[1].text, HasSubstr("NVLink"));
+}
+
+TEST_F(GatewayTest, ATerminalThatIsGoneIsAnIncidentUntilItIsBack) {
+  StartTerminal();
+  StartGateway();
+  RunUntil(io_, [&] { return terminal_->pings > 0; });
+  terminal_.reset();
+  RunUntil(io_, [&] {
+    Json incidents = Incidents();
+    return !incidents.empty() && incidents[0]["event_type"] == "TERMINAL_UNREACHABLE";
+  });
+  EXPECT_FALSE(Json::parse(Get("/api/v1/terminals").body)["terminals"][0]["reachable"].get<bool>());
+  StartTerminal();
+  RunUntil(io_, [&] { return Incidents().at(0)["state"] == "closed"; });
+}
+
+TEST_F(GatewayTest, TheButtonIsHeardOnlyWithTheTerminalsOwnSignature) {
+  StartTerminal();
+  StartGateway();
+  Post(kHang);
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
+  auto press = [&](std::string body, std::string secret) {
+    HttpRequest request;
+    request.method = "POST";
+    request.path = "/api/v1/ack";
+    auto now = std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch);
+    std::string timestamp = std::to_string(now.count());
+    request.headers["X-API-Key"] = kKey;
+    request.headers["X-Timestamp"] = timestamp;
+    request.headers["X-Signature"] = SignV1(secret, timestamp, body);
+    request.body = std::move(body);
+    return Fetch(std::move(request)).status;
+  };
+  EXPECT_EQ(press(R"({"terminal":"hall-1"})", "wrong"), 401);
+  EXPECT_EQ(press(R"({"terminal":"hall-2"})", kSecret), 403);
+  EXPECT_EQ(press(R"({"terminal":7})", kSecret), 400);
+  EXPECT_EQ(Incidents().at(0)["state"], "open");
+  EXPECT_EQ(press(R"({"terminal":"hall-1","incidents":[]})", kSecret), 200);
+  Json incident = Incidents().at(0);
+  EXPECT_EQ(incident["state"], "acknowledged");
+  EXPECT_EQ(incident["acknowledged"]["from"], "hall-1");
+}
+
+TEST_F(GatewayTest, WithoutTerminalsItStillTakesAndShows) {
+  StartGateway();
+  EXPECT_EQ(Post(kHang).status, 200);
+  EXPECT_THAT(Incidents(), SizeIs(1));
+}
+
+TEST_F(GatewayTest, MetricsCountWhatHappened) {
+  StartTerminal();
+  StartGateway();
+  Post(kHang);
+  Post(kHang);
+  std::string text = Get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr("sentinel_events_total{outcome=\"accepted\"} 1"));
+  EXPECT_THAT(text, HasSubstr("sentinel_events_total{outcome=\"suppressed\"} 1"));
+  EXPECT_THAT(text, HasSubstr("# TYPE sentinel_delivery_seconds histogram"));
+}
+
+// While it lives no file of this process can grow: what a full disk looks like.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(GatewayTest, AFullDiskAnswers503AndTheLampIsLitAllTheSame) {
+  StartTerminal();
+  StartGateway();
+  HttpResponse answer;
+  {
+    FullDisk full;
+    answer = Post(kHang);
+    RunUntil(io_, [&] { return !terminal_->messages.empty(); });
+  }
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.at("Retry-After"), "1");
+  // Once there is room again the incident is written after all, and the sender is heard.
+  RunUntil(io_, [&] { return Post(kHang).status == 200; });
+  gateway_.reset();
+  StartGateway();
+  EXPECT_EQ(Incidents().at(0)["event_type"], "NCCL_TIMEOUT");
+  EXPECT_THAT(terminal_->messages, SizeIs(1));
+}
+
+// An agent's end of the stream, by hand.
+class FakeAgent {
+ public:
+  FakeAgent(boost::asio::io_context& io, uint16_t port) : io_(io), socket_(io) {
+    socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+  }
+  void Say(const UpMessage& message) {
+    boost::asio::write(socket_, boost::asio::buffer(*EncodeUp(message)));
+  }
+  void Raw(const std::string& bytes) { boost::asio::write(socket_, boost::asio::buffer(bytes)); }
+  // The next message down; nothing once the connection has ended.
+  std::optional<DownMessage> Hear() {
+    std::string payload;
+    while (!frames_.Next(&payload)) {
+      std::optional<size_t> size;
+      socket_.async_read_some(boost::asio::buffer(in_), [&](boost::system::error_code error,
+                                                            size_t n) { size = error ? 0 : n; });
+      RunUntil(io_, [&] { return size.has_value(); });
+      if (size.value_or(0) == 0) return std::nullopt;
+      EXPECT_TRUE(frames_.Append(std::string_view(in_.data(), *size)).ok());
+    }
+    return *DecodeDown(payload);
+  }
+
+ private:
+  boost::asio::io_context& io_;
+  boost::asio::ip::tcp::socket socket_;
+  std::array<char, 4096> in_{};
+  FrameReader frames_;
+};
+
+TEST_F(GatewayTest, AnAgentsSpooledEventIsTakenAndAcknowledged) {
+  StartTerminal();
+  StartGateway();
+  FakeAgent agent(io_, gateway_->agent_port());
+  Hello hello;
+  hello.agent_id = "a1";
+  hello.host = "n1";
+  agent.Say(hello);
+  ASSERT_TRUE(std::holds_alternative<Welcome>(*agent.Hear()));
+  agent.Say(SpooledEvent{7, kHang});
+  auto ack = std::get<EventAck>(*agent.Hear());
+  EXPECT_EQ(ack.spool_id, 7u);
+  EXPECT_EQ(ack.status, 200u);
+  agent.Say(SpooledEvent{8, "nonsense"});
+  EXPECT_EQ(std::get<EventAck>(*agent.Hear()).status, 400u);
+  RunUntil(io_, [&] { return !terminal_->messages.empty(); });
+  EXPECT_EQ(Json::parse(Get("/api/v1/agents").body)["agents"][0]["host"], "n1");
+}
+
+TEST_F(GatewayTest, WhatIsNoAgentIsShownTheDoor) {
+  StartGateway();
+  FakeAgent babbler(io_, gateway_->agent_port());
+  babbler.Raw("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_FALSE(babbler.Hear().has_value());
+  FakeAgent mute(io_, gateway_->agent_port());
+  mute.Say(Heartbeat{});
+  EXPECT_FALSE(mute.Hear().has_value());
+}
+
+}  // namespace
+}  // namespace sentinel
