@@ -116,7 +116,8 @@ class Writer {
   void ProgressProxy(ProxyRef proxy);
   void StopProxy(ProxyRef proxy);
 
-  // Steps are numbered within their proxy; the low 16 bits are enough. False: no such proxy.
+  // Steps are numbered within their proxy; once started, the low 16 bits of the number are enough.
+  // False: no such proxy.
   bool StartStep(ProxyRef proxy, uint32_t step);
   void ChangeStep(ProxyRef proxy, uint32_t step, uint8_t state);
   void StopStep(ProxyRef proxy, uint32_t step);

@@ -127,15 +127,14 @@ void Writer::ProgressProxy(ProxyRef ref) {
     EdgeOf(*proxy, /*must=*/true);
 }
 
-bool Writer::StartStep(ProxyRef ref, uint32_t low) {
+bool Writer::StartStep(ProxyRef ref, uint32_t step) {
   ProxyState* proxy = Find(ref);
   if (proxy == nullptr || Load(proxy->stopped) != 0) return false;
   Edge* edge = EdgeOf(*proxy, /*must=*/true);
   if (edge == nullptr) return true;
   const uint32_t started = Load(edge->started);
-  const uint32_t step = Widen(low, started);
   // A receive step is started again on every spin until the network takes it.
-  if (static_cast<int32_t>(step - started) < 0 || step >= Load(edge->steps)) return true;
+  if (step < started || step >= Load(edge->steps)) return true;
   {
     Change<Edge> change(*edge);
     const uint32_t done = Load(edge->done);
@@ -148,9 +147,8 @@ bool Writer::StartStep(ProxyRef ref, uint32_t low) {
     // Steps pass in order and at most kStepsOpen at once: what is further back has finished.
     if (step - Load(edge->done) >= kStepsOpen) Advance(*edge, step - kStepsOpen + 1);
     states = Load(edge->states);
-    for (uint32_t s = started; s != step; ++s) {
-      if (static_cast<int32_t>(s - Load(edge->done)) >= 0) states = WithState(states, s, kPosted);
-    }
+    for (uint32_t s = step; s != started && s != Load(edge->done);)
+      states = WithState(states, --s, kPosted);
     Store(edge->states, WithState(states, step, kPosted));
     Store(edge->started, step + 1);
     Store(edge->changes, Load(edge->changes) + 1);
