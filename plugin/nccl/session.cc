@@ -41,6 +41,8 @@ uint32_t* gate = &closed_gate;
 void InChild() {
   __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
   session.forked = true;
+  // Whoever held it did not come along.
+  session.mutex = PTHREAD_MUTEX_INITIALIZER;
 }
 
 void MakeGate() {
