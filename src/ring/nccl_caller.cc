@@ -90,7 +90,12 @@ void NcclCaller::Start(const Callback& callback) {
   Event event;
   event.type = callback.type;
   event.context = contexts_.empty() ? 0 : contexts_.size() - 1;
-  if (callback.type == CallbackType::kGroupApi) sampled_mask_ = static_cast<uint32_t>(mask_);
+  // A recorder that knew no API events leaves the group as the first word of an operation.
+  heard_of_calls_ = heard_of_calls_ || callback.type == CallbackType::kGroupApi;
+  if (callback.type == CallbackType::kGroupApi ||
+      (callback.type == CallbackType::kGroup && !heard_of_calls_)) {
+    sampled_mask_ = static_cast<uint32_t>(mask_);
+  }
   event.mask = EntailedMask(sampled_mask_);
   auto parent = events_.find(callback.parent);
   if (parent != events_.end()) {

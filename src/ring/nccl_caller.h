@@ -62,6 +62,7 @@ class NcclCaller {
   const nccl::Logger logger_;
   int mask_ = 0;  // one for the process: the plugin may keep its address and change it
   uint32_t sampled_mask_ = 0;
+  bool heard_of_calls_ = false;
   bool dropped_ = false;  // the plugin refused to start, and this NCCL gives up on it
   std::vector<Context> contexts_;
   size_t contexts_live_ = 0;

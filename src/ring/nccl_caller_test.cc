@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ring/script_text_testing.h"
@@ -136,6 +137,16 @@ TEST(NcclCaller, TheSecondInterfaceKnowsNeitherKernelsNorLaterStates) {
                                         "channels=1")));
   EXPECT_THAT(lines, Each(AllOf(Not(HasSubstr("type=0x40")), Not(HasSubstr("state=19")),
                                 Not(HasSubstr("state=22")))));
+}
+
+TEST(NcclCaller, ARecordingWithoutApiEventsIsMadeAsItIs) {
+  RankRecording rank = OneAllReduce();
+  std::vector<Callback> older;
+  for (const Callback& callback : rank.callbacks) {
+    if (callback.type < CallbackType::kGroupApi) older.push_back(callback);
+  }
+  rank.callbacks = std::move(older);
+  EXPECT_THAT(Told(rank, {}), Contains(HasSubstr("type=0x2 handle=2 parent=0")));
 }
 
 TEST(NcclCaller, SaysWhyALibraryCannotBeUsed) {

@@ -1,25 +1,25 @@
-// A short script for tests: one AllReduce of one channel, received from rank 1 and sent on, and how
-// to make it.
+// A short script for tests: one AllReduce of one channel, received from rank 1.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ring/callback_json.h"
 
 namespace sentinel {
 
+constexpr int64_t kScriptStartNs = 1'000'000'000'000'000'000;
+
 // Times are `t0` plus the line's place in microseconds.
-inline RankRecording OneAllReduce(int64_t t0 = 1'000'000'000'000'000'000, int64_t foreign_pid = 0) {
-  RankRecording rank;
-  rank.rank = 0;
+inline std::vector<std::string> OneAllReduceLines(Rank rank = 0, int64_t t0 = kScriptStartNs,
+                                                  int64_t foreign_pid = 0) {
+  std::vector<std::string> lines;
   int64_t t = t0;
   const auto add = [&](const char* thread, int tid, const std::string& rest) {
     t += 1000;
-    const Status added = AppendCallback("{\"t\":" + std::to_string(t) +
-                                            ",\"rank\":0,\"tid\":" + std::to_string(tid) +
-                                            ",\"thr\":\"" + thread + "\"," + rest + "}",
-                                        rank);
-    CHECK(added.ok());
+    lines.push_back("{\"t\":" + std::to_string(t) + ",\"rank\":" + std::to_string(rank) +
+                    ",\"tid\":" + std::to_string(tid) + ",\"thr\":\"" + thread + "\"," + rest +
+                    "}");
   };
   const char* app = "train";
   const char* proxy = "NCCL Progress 1";
@@ -57,6 +57,15 @@ inline RankRecording OneAllReduce(int64_t t0 = 1'000'000'000'000'000'000, int64_
   add(proxy, 9, R"("op":"state","id":9,"type":"KernelCh","state":"KernelChStop","pTimer":88)");
   add(proxy, 9, R"("op":"stop","id":9,"type":"KernelCh")");
   add(app, 7, R"("op":"finalize")");
+  return lines;
+}
+
+inline RankRecording OneAllReduce(int64_t t0 = kScriptStartNs, int64_t foreign_pid = 0) {
+  RankRecording rank;
+  rank.rank = 0;
+  for (const std::string& line : OneAllReduceLines(0, t0, foreign_pid)) {
+    CHECK(AppendCallback(line, rank).ok());
+  }
   return rank;
 }
 
