@@ -138,9 +138,12 @@ Result<ReplayOutcome> Replay::Run() {
       break;
     }
   }
+  return ReplayOutcome{timeline_.start, stall_told_, progress_, interrupted};
+}
+
+void Replay::End() {
   ranks_.clear();  // kills and reaps whoever is left
   events_.End(MonotonicNow());
-  return ReplayOutcome{timeline_.start, stall_told_, std::move(progress_), interrupted};
 }
 
 Status Replay::Tick(Instant now) {
@@ -224,7 +227,9 @@ void Replay::ReportStall(Instant now) {
 bool Replay::Over(Instant now) {
   if (!options_.hold) return StandardInputEnded();
   if (!quiet_since_) return false;
-  return now - *quiet_since_ >= *options_.hold;
+  const Duration held = now - *quiet_since_;
+  if (held < *options_.hold) return false;
+  return !options_.hold_on || held >= options_.hold_max || !options_.hold_on();
 }
 
 bool Replay::AllMade() const {

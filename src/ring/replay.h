@@ -2,6 +2,7 @@
 // was (stopped, killed, left alone), and all of them ended when the show is over.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct ReplayOptions {
   // How long the ranks stay as they are after the ring has stopped, or after the last one has left;
   // none: until SIGTERM, SIGINT or the end of standard input.
   std::optional<Duration> hold = std::chrono::seconds(4);
+  // Asked when the hold is over: true holds on, to hold_max at most. May be empty.
+  std::function<bool()> hold_on;
+  Duration hold_max = std::chrono::seconds(40);
 };
 
 struct ReplayOutcome {
@@ -45,9 +49,12 @@ class Replay {
   static Result<Replay> Prepare(const Recording& recording, const ReplayOptions& options,
                                 const RunDir& run_dir, EventLog& events);
 
-  // Returns when all is over and every rank's process is gone. An error: a rank did what its
-  // recording does not say.
+  // Returns when everything recorded has happened and the hold is over; the ranks are then as they
+  // were left. An error: a rank did what its recording does not say.
   Result<ReplayOutcome> Run();
+
+  // Ends every rank's process. The destructor does so as well, but says nothing.
+  void End();
 
  private:
   Replay(const Recording& recording, const ReplayOptions& options, EventLog& events);

@@ -1,8 +1,13 @@
 #include "ring/replay_command.h"
 
 #include <cstdio>
+#include <fstream>
+#include <memory>
 #include <utility>
+#include <vector>
 
+#include "ring/judge.h"
+#include "ring/judgement_report.h"
 #include "ring/plugin_path.h"
 #include "ring/recording_reader.h"
 #include "ring/replay.h"
@@ -29,6 +34,28 @@ ReplayOptions OptionsOf(const ReplayCommandOptions& command, const std::string& 
   return options;
 }
 
+// Every rank is a node of its own.
+std::vector<Judge::Node> NodesOf(const RunDir& run_dir) {
+  std::vector<Judge::Node> nodes;
+  for (size_t i = 0; i < run_dir.nodes().size(); ++i) {
+    nodes.push_back({"replay-" + std::to_string(i), run_dir.node(i)});
+  }
+  return nodes;
+}
+
+Status WriteReport(const JudgementReport& report, const ReplayCommandOptions& options) {
+  // Whoever reads the events from standard output wants nothing else there.
+  std::FILE* for_people = options.events_path == "-" ? stderr : stdout;
+  std::fputs(ReportText(report).c_str(), for_people);
+  std::fflush(for_people);
+  if (options.json_path.empty()) return {};
+  std::ofstream file(options.json_path, std::ios::binary | std::ios::trunc);
+  file << ReportJson(report);
+  file.close();
+  if (!file) return Error{ErrorCode::kIo, options.json_path + ": cannot be written"};
+  return {};
+}
+
 }  // namespace
 
 int RunReplayCommand(const ReplayCommandOptions& options) {
@@ -48,11 +75,30 @@ int RunReplayCommand(const ReplayCommandOptions& options) {
   if (!run_dir.ok()) return Complain(kExitFailed, run_dir.error());
   if (options.keep) run_dir->Keep();
 
-  Result<Replay> replay =
-      Replay::Prepare(*recording, OptionsOf(options, *plugin), *run_dir, *events);
+  ReplayOptions replay_options = OptionsOf(options, *plugin);
+  std::unique_ptr<Judge> judge;
+  if (options.judge) {
+    judge = std::make_unique<Judge>(NodesOf(*run_dir));
+    if (!options.hold_ms) replay_options.hold_on = [&judge] { return judge->Undecided(); };
+  }
+  Result<Replay> replay = Replay::Prepare(*recording, replay_options, *run_dir, *events);
   if (!replay.ok()) return Complain(kExitFailed, replay.error());
+  if (judge) judge->Start();  // after the signals are blocked, which threads inherit
   const Result<ReplayOutcome> outcome = replay->Run();
   if (!outcome.ok()) return Complain(kExitFailed, outcome.error());
+  std::vector<Judged> judged;
+  if (judge) judged = judge->Stop();  // before it sees the ranks die of our own hand
+  replay->End();
+  if (!judge) return kExitDone;
+
+  JudgementReport report = SumUp(judged, outcome->progress, outcome->start);
+  report.recording = recording->summary.name;
+  report.ranks = static_cast<int>(recording->ranks.size());
+  const Status written = WriteReport(report, options);
+  if (!written.ok()) return Complain(kExitFailed, written.error());
+  if (outcome->stall && !report.verdict) {
+    return Complain(kExitFailed, {ErrorCode::kTimeout, "the ring stood still and no verdict came"});
+  }
   return kExitDone;
 }
 
