@@ -158,6 +158,7 @@ void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out
       const bool ended = digest.vitals.ending;
       digest.vitals = vitals;
       digest.vitals.ending = vitals.ending || ended;
+      Locate(&digest.member);
       out->emplace_back(std::move(digest));
     }
   }
@@ -207,6 +208,7 @@ void NodeWatch::Bury(Board& board, Instant now, std::vector<UpMessage>* out) {
   board.died_at = board.asked_at = now;
   const Vitals vitals = board.vitals.Look(now);
   for (Digest& digest : board.watch.Describe(nullptr, /*request_id=*/0, vitals, now)) {
+    Locate(&digest.member);
     out->emplace_back(std::move(digest));
   }
   board.version = board.watch.version();
@@ -232,6 +234,7 @@ std::vector<UpMessage> NodeWatch::Answer(const DetailRequest& request, Instant n
     }
     const Vitals vitals = board->vitals.Look(now);
     for (Digest& digest : board->watch.Describe(&request.comm, request.request_id, vitals, now)) {
+      Locate(&digest.member);
       out.emplace_back(std::move(digest));
     }
   }
@@ -280,6 +283,7 @@ Inventory NodeWatch::inventory() const {
   Inventory inventory;
   for (const std::unique_ptr<Board>& board : boards_) {
     std::vector<Member> members = board->watch.Members();
+    for (Member& member : members) Locate(&member);
     std::move(members.begin(), members.end(), std::back_inserter(inventory.members));
   }
   return inventory;
@@ -288,6 +292,13 @@ Inventory NodeWatch::inventory() const {
 size_t NodeWatch::boards() const {
   return static_cast<size_t>(std::count_if(boards_.begin(), boards_.end(),
                                            [](const auto& board) { return !board->dead(); }));
+}
+
+// The bus knows a card's number; what the process says of itself is second best.
+void NodeWatch::Locate(Member* member) const {
+  for (const GpuIdentity& gpu : options_.gpus) {
+    if (!gpu.pci.empty() && gpu.pci == member->place.pci) member->place.gpu = gpu.index;
+  }
 }
 
 void NodeWatch::Note(std::string note) {

@@ -21,6 +21,7 @@ struct NodeWatchOptions {
   std::string host;
   std::string board_dir = "/dev/shm";
   WatchOptions watch;
+  std::vector<GpuIdentity> gpus;  // to tell a card's number by its PCI address
 };
 
 class NodeWatch {
@@ -60,6 +61,7 @@ class NodeWatch {
   void Bury(Board& board, Instant now, std::vector<UpMessage>* out);
   void Measure(Instant now);
   void Sweep(Instant now);
+  void Locate(Member* member) const;
   void Note(std::string note);
 
   const NodeWatchOptions options_;

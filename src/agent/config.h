@@ -1,0 +1,30 @@
+// The agent's configuration: packaging/agent.toml shows all of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/message.h"
+#include "progress/comm_watch.h"
+
+namespace sentinel {
+
+constexpr uint16_t kAgentStreamPort = 8081;
+
+struct AgentConfig {
+  std::string host;      // default: the machine's own name
+  std::string agent_id;  // default: host and machine id; stable over restarts
+  std::string board_dir = "/dev/shm";
+  Endpoint gateway{"127.0.0.1", kAgentStreamPort, false};
+  std::string interface;                                       // empty: as routed
+  std::string ingest_socket = "/run/gpu-sentinel/agent.sock";  // empty: off
+  std::string spool_dir = "/var/lib/gpu-sentinel/agent-spool";
+  WatchOptions watch;
+};
+
+// Errors say file:line:column and what is allowed there.
+Result<AgentConfig> LoadAgentConfig(const std::string& path);
+Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& file);
+
+}  // namespace sentinel

@@ -1,0 +1,76 @@
+#include "agent/config.h"
+
+#include <gtest/gtest.h>
+
+namespace sentinel {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string Complaint(std::string_view text) {
+  const Result<AgentConfig> config = ParseAgentConfig(text, "agent.toml");
+  return config.ok() ? "" : config.error().message;
+}
+
+TEST(AgentConfig, NothingWrittenIsTheDefault) {
+  const Result<AgentConfig> config = ParseAgentConfig("", "agent.toml");
+  ASSERT_TRUE(config.ok());
+  EXPECT_FALSE(config->host.empty());
+  EXPECT_EQ(config->agent_id.rfind(config->host + "-", 0), 0u);
+  EXPECT_EQ(config->board_dir, "/dev/shm");
+  EXPECT_EQ(config->gateway.ToString(), "127.0.0.1:8081");
+  EXPECT_EQ(config->ingest_socket, "/run/gpu-sentinel/agent.sock");
+  EXPECT_EQ(config->watch.suspect_min, milliseconds(200));
+}
+
+TEST(AgentConfig, EverythingCanBeWritten) {
+  const Result<AgentConfig> config = ParseAgentConfig(R"(
+host = "gpu-08"
+agent_id = "me"
+board_dir = "/tmp/boards"
+gateway = "unix:/run/gw.sock"
+interface = "eno1"
+ingest_socket = ""
+spool_dir = "/tmp/spool"
+[watch]
+suspect_min_ms = 300
+suspect_max_ms = 500
+gap_factor = 5
+scans_min = 10
+warmup_operations = 2
+warmup_limit_ms = 30000
+scan_period_ms = 10
+)",
+                                                      "agent.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->agent_id, "me");
+  EXPECT_TRUE(config->gateway.unix_socket);
+  EXPECT_EQ(config->interface, "eno1");
+  EXPECT_EQ(config->ingest_socket, "");
+  EXPECT_EQ(config->watch.suspect_max, milliseconds(500));
+  EXPECT_EQ(config->watch.scans_min, 10);
+  EXPECT_EQ(config->watch.warmup_operations, 2u);
+  EXPECT_EQ(config->watch.scan_period, milliseconds(10));
+}
+
+TEST(AgentConfig, MistakesAreToldWithTheirPlaceAndWhatIsAllowed) {
+  EXPECT_EQ(Complaint("host = \"a\"\ngatway = \"b\"\n")
+                .rfind("agent.toml:2:1: unknown key \"gatway\"", 0),
+            0u)
+      << Complaint("host = \"a\"\ngatway = \"b\"\n");
+  EXPECT_NE(Complaint("gatway = \"b\"").find("gateway"), std::string::npos);
+  EXPECT_EQ(Complaint("[watch]\nscan_ms = 1").rfind("agent.toml:2:1: unknown key \"scan_ms\"", 0),
+            0u);
+  EXPECT_EQ(Complaint("host = 5").rfind("agent.toml:1:8: host is a string", 0), 0u)
+      << Complaint("host = 5");
+  EXPECT_NE(Complaint("board_dir = \"shm\"").find("absolute"), std::string::npos);
+  EXPECT_NE(Complaint("board_dir = \"\"").find("absolute"), std::string::npos);
+  EXPECT_NE(Complaint("gateway = \"a:b:c\""), "");
+  EXPECT_NE(Complaint("[watch]\nscans_min = 0").find("from 1 to"), std::string::npos);
+  EXPECT_NE(Complaint("[watch]\nsuspect_min_ms = 900"), "");
+  EXPECT_NE(Complaint("watch = 3"), "");
+  EXPECT_EQ(Complaint("host = ").rfind("agent.toml:1:", 0), 0u);
+}
+
+}  // namespace
+}  // namespace sentinel
