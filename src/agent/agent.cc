@@ -76,9 +76,11 @@ class NodeAgent final : public Agent, public StreamListener {
   }
 
   void Wait() {
-    timer_.async_wait([this](const boost::system::error_code& cancelled) {
-      if (!cancelled) Tick();
-    });
+    timer_.async_wait(
+        [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& cancelled) {
+          // One that is due already comes without an error, also after we have gone.
+          if (!cancelled && !alive.expired()) Tick();
+        });
   }
 
   void Tick() {
@@ -182,6 +184,7 @@ class NodeAgent final : public Agent, public StreamListener {
   bool shedding_ = false;
   uint64_t overslept_ = 0;
   bool sleepy_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace

@@ -211,8 +211,9 @@ class Client final : public StreamClient, public Connection::Owner {
  private:
   void ConnectAfter(Duration wait) {
     retry_.expires_after(wait);
-    retry_.async_wait([this](const error_code& cancelled) {
-      if (cancelled) return;
+    retry_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const error_code& cancelled) {
+      // One that is due already comes without an error, also after we have gone.
+      if (cancelled || alive.expired()) return;
       // It may fail at once, and be let go while it still runs.
       const auto connection = std::make_shared<Connection>(io_, this);
       connection_ = connection;
@@ -259,6 +260,7 @@ class Client final : public StreamClient, public Connection::Owner {
   std::shared_ptr<Connection> connection_;
   Outgoing outgoing_;
   bool connected_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
 }  // namespace
