@@ -77,7 +77,16 @@ class RingWalk {
     for (size_t hop = 0; hop <= hops_max; ++hop) {
       const Digest& d = *scene_.DigestOf(at);
       const EdgeProgress* recv = OpenEdge(d, channel, Direction::kRecv);
-      if (recv == nullptr) return NothingToReceive(at, channel);
+      if (recv == nullptr) {
+        const EdgeProgress* send = OpenEdge(d, channel, Direction::kSend);
+        // Through with this channel: whatever is lost was lost after it.
+        if (send == nullptr && !missing.empty()) break;
+        if (send == nullptr || !HandedToNic(*send)) return NothingToReceive(at, channel);
+        std::optional<Finding> end = AtTaker(at, send->peer, *send, channel);
+        if (end) return *end;
+        at = send->peer;
+        continue;
+      }
       if (recv->state == StepState::kRecvFlushWait) return Blame(HangClass::kPcie, at, at);
       if (recv->state == StepState::kRecvGpuWait) {
         const EdgeProgress* send = OpenEdge(d, channel, Direction::kSend);
@@ -105,7 +114,7 @@ class RingWalk {
         }
         const EdgeProgress* into =
             OpenEdge(*scene_.DigestOf(*on), channel, Direction::kSend, sender);
-        if (into != nullptr && into->state == StepState::kSendPeerWait) {
+        if (into != nullptr && HandedToNic(*into)) {
           AddOnce(&before_missing, *on);
           break;  // the unknown rank takes nothing: it, or the edge into it
         }
@@ -211,6 +220,26 @@ class RingWalk {
 
   Finding Unanswered(const std::vector<Rank>& missing, const std::vector<Rank>& neighbours,
                      bool lost_track) {
+    // Whoever is seen to be missing from the operation holds it up by itself, whatever else does.
+    std::vector<Rank> not_entered;
+    std::vector<Rank> not_taken_up;
+    for (const Scene::Seat& seat : scene_.seats()) {
+      const Standing standing = scene_.StandingOf(seat);
+      if (standing == Standing::kNotEntered) not_entered.push_back(seat.rank);
+      if (standing == Standing::kEnqueued && OnSameHost(scene_, seat.rank).size() == 1) {
+        not_taken_up.push_back(seat.rank);
+      }
+    }
+    if (!not_entered.empty() || !not_taken_up.empty()) {
+      Finding f;
+      f.hang_class = not_entered.empty() ? HangClass::kProxyStuck : HangClass::kNotEntered;
+      f.suspects = not_entered.empty() ? not_taken_up : not_entered;
+      if (f.suspects.size() == 1) {
+        f.rank = f.suspects.front();
+        f.suspects.clear();
+      }
+      return f;
+    }
     Finding f;
     f.missing = missing;
     f.suspects = missing;

@@ -94,6 +94,7 @@ Finding JudgeByKernels(const Scene& scene) {
   }
   if (!missing.empty()) {
     f.suspects = std::move(missing);
+    if (scene.nodes() > 1) f.suspects.insert(f.suspects.end(), enqueued.begin(), enqueued.end());
     return f;
   }
   const size_t idle = enqueued.size() + not_started.size();

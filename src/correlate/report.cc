@@ -72,6 +72,11 @@ bool IsOpen(const Digest& digest) {
   return digest.op && (digest.phase == Phase::kEnqueued || digest.phase == Phase::kInside);
 }
 
+bool IsFarewell(const Digest& digest) {
+  return digest.vitals.ending && digest.phase == Phase::kBetween && !digest.op &&
+         digest.operations_started == 0;
+}
+
 bool IsStopped(const Vitals& vitals) {
   return vitals.state == ProcessState::kStopped || vitals.frozen;
 }
@@ -116,6 +121,12 @@ Duration Report::Stalled(const EdgeProgress& edge, Instant now) const {
 }
 
 Standing StandingOn(const Digest& digest, const Operation& op, bool mixed) {
+  // The board moved while it was read, or could not hold the operation: nothing is known, and least
+  // of all that the rank is late.
+  if (!digest.op && digest.phase != Phase::kCalling &&
+      (digest.truncated || digest.phase != Phase::kBetween)) {
+    return Standing::kMissing;
+  }
   if (!mixed) {
     if (!IsOpen(digest)) {
       if (digest.phase == Phase::kBetween && digest.op && digest.op->index >= op.index) {

@@ -51,6 +51,8 @@ class Report {
 
 bool IsP2p(Func func);
 bool IsOpen(const Digest& digest);  // an operation is enqueued and not finished
+// The agent's last word on a communicator whose place on the board went to another.
+bool IsFarewell(const Digest& digest);
 bool IsStopped(const Vitals& vitals);
 bool IsTraced(const Vitals& vitals);
 bool IsDead(const Vitals& vitals);

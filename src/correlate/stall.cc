@@ -10,6 +10,11 @@ namespace sentinel {
 void WatchedGroup::OnDigest(Seat* seat, const Digest& digest, const Around& around, Instant now) {
   const bool suspects = digest.suspect && !IsDead(digest.vitals) && digest.phase != Phase::kBetween;
   if (!watched() && !suspects) return;
+  if (IsFarewell(digest)) {
+    if (!seat->left) seat->left = now;
+    judge_ = true;
+    return;
+  }
   if (seat->report == nullptr) seat->report = std::make_unique<Report>();
   if (!seat->report->Take(digest, now)) return;
   if (digest.request_id == round_ && round_ != 0 && seat->answered != round_) {
