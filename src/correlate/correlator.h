@@ -2,7 +2,7 @@
 //
 // Pure: the caller brings every message and the time, asks agents for what is requested, and passes
 // verdicts on. It decides by the reader's clocks as ages and by comparing counters, never by wall
-// clocks. Rules: docs/ARCHITECTURE.md, detection.
+// clocks. Rules: docs/detection.md.
 #pragma once
 
 #include <memory>
