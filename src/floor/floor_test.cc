@@ -314,6 +314,46 @@ TEST(Floor, ThePlacesOfAllFiresAreOnTheMatrix) {
   EXPECT_EQ(world.floor().look().text, "n2 + n1");
 }
 
+TEST(WithOwnLight, AWarningSentUnderTheLightOfAFireIsOrangeWhenTheFireIsOut) {
+  FloorMessage warning;
+  warning.severity = Severity::kP1;
+  warning.body = {"节点 n2", kRed, LightMode::kFlash, AudioMode::kOnce, 1};
+  FloorMessage own = WithOwnLight(warning);
+  EXPECT_EQ(own.body,
+            (TerminalMessage{"节点 n2", kOrange, LightMode::kBreath, AudioMode::kOnce, 1}));
+  warning.body = {"节点 of the fire", kRed, LightMode::kSteady, AudioMode::kOff, 1};
+  EXPECT_EQ(WithOwnLight(warning).body.text, "");
+}
+
+TEST(WithOwnLight, ARecoveryUnderAnothersLightIsNotGreen) {
+  FloorMessage recovery;
+  recovery.severity = Severity::kNormal;
+  recovery.body = {"训练集群已恢复正常", kOrange, LightMode::kBreath, AudioMode::kOnce, 1};
+  EXPECT_EQ(WithOwnLight(recovery).body.light_mode, LightMode::kOff);
+  EXPECT_EQ(WithOwnLight(recovery).body.text, "训练集群已恢复正常");
+}
+
+TEST(WithOwnLight, LeavesAMessageOfItsOwnLevelAsItIs) {
+  FloorMessage message;
+  message.severity = Severity::kP0;
+  message.body = {"x", kRed, LightMode::kSteady, AudioMode::kOff, 1};
+  EXPECT_EQ(WithOwnLight(message).body, message.body);
+  message.severity = Severity::kP1;
+  message.body = {"x", kOrange, LightMode::kSteady, AudioMode::kOff, 1};
+  EXPECT_EQ(WithOwnLight(message).body, message.body);
+}
+
+TEST(Floor, AMessageWithoutATextLeavesItsIncidentTheOneItHad) {
+  World world;
+  world.Send("n1", Severity::kP1, 1);
+  FloorMessage silent;
+  silent.incident_id = "n1";
+  silent.severity = Severity::kP1;
+  silent.body = {"", kOrange, LightMode::kSteady, AudioMode::kOff, 1};
+  world.floor().Accept(silent, world.now);
+  EXPECT_EQ(world.floor().Open()[0]->message.body.text, "节点 n1");
+}
+
 TEST(DeriveSeverity, ReadsTheContractsTableBackwards) {
   EXPECT_EQ(DeriveSeverity({"", kRed, LightMode::kFlash, AudioMode::kCycle, 3}), Severity::kP0);
   EXPECT_EQ(DeriveSeverity({"", kRed, LightMode::kSteady, AudioMode::kOff, 1}), Severity::kP0);

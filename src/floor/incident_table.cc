@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace sentinel {
 
@@ -31,7 +32,11 @@ IncidentTable::Outcome IncidentTable::Admit(const FloorMessage& message, uint64_
               (!message.incident_id.empty() || message.body.text == slot.open->message.body.text);
   outcome.acknowledged = slot.open && slot.open->acknowledged && (same || !message.Opens());
   if (message.Opens()) {
-    slot.open = OpenIncident{message.incident_id, serial, message, outcome.acknowledged};
+    OpenIncident open{message.incident_id, serial, message, outcome.acknowledged};
+    if (open.message.body.text.empty() && slot.open) {
+      open.message.body.text = slot.open->message.body.text;
+    }
+    slot.open = std::move(open);
   } else {
     outcome.closed = slot.open.has_value();
     slot.open.reset();

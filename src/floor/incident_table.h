@@ -40,7 +40,8 @@ class IncidentTable {
     bool acknowledged = false;  // it belongs to something that has been acknowledged
   };
 
-  // `serial` grows with every message; it names the message from here on.
+  // `serial` grows with every message; it names the message from here on. A message without a text
+  // leaves its incident the text it had.
   Outcome Admit(const FloorMessage& message, uint64_t serial);
 
   // What is open; the most severe first, those not acknowledged before those that are, then the

@@ -12,6 +12,30 @@ Severity DeriveSeverity(const TerminalMessage& body) {
   return reddish ? Severity::kP0 : Severity::kP1;
 }
 
+FloorMessage WithOwnLight(FloorMessage message) {
+  TerminalMessage& body = message.body;
+  if (body.light_mode == LightMode::kOff || DeriveSeverity(body) == message.severity) {
+    return message;
+  }
+  switch (message.severity) {
+    case Severity::kP0:
+      body.color = {255, 0, 0};
+      body.light_mode = LightMode::kFlash;
+      break;
+    case Severity::kP1:
+      body.color = {255, 165, 0};
+      body.light_mode = LightMode::kBreath;
+      break;
+    case Severity::kNotice:
+    case Severity::kNormal:
+      body.color = {};
+      body.light_mode = LightMode::kOff;
+      break;
+  }
+  if (body.audio_mode == AudioMode::kOff) body.text.clear();
+  return message;
+}
+
 std::string_view DispositionName(Disposition disposition) {
   switch (disposition) {
     case Disposition::kPlaying:

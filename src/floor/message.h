@@ -27,6 +27,12 @@ struct FloorMessage {
 // The level that the contract's table gives to such a light, for senders that do not say.
 Severity DeriveSeverity(const TerminalMessage& body);
 
+// For a sender that tells the severity: the message with the light of its own level. Such a sender
+// may give it the light of something louder that burns, for lamps that forget the rest with each
+// message; we remember, and want its own. A silent message then also carries the other's text, which
+// is left out: no place is better than a wrong one.
+FloorMessage WithOwnLight(FloorMessage message);
+
 // What became of a message; the answer's "state".
 enum class Disposition : uint8_t {
   kPlaying,     // its light or its voice is what the floor shows now

@@ -71,6 +71,7 @@ Result<FloorMessage> Read(const HttpRequest& request) {
       return Error{ErrorCode::kInvalidArgument, "X-Severity must be P0, P1, NOTICE or NORMAL"};
     }
     message.severity = *severity;
+    message = WithOwnLight(std::move(message));
   }
   if (std::string_view text = request.Header("X-Sequence"); !text.empty()) {
     uint64_t sequence = 0;
