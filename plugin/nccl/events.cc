@@ -163,6 +163,7 @@ NcclResult StartEvent(void* context, void** handle, void* descriptor) {
   if (writer == nullptr || descriptor == nullptr) return kSuccess;
   const uint64_t type =
       Offsets<kAbi>::kTypeBytes == 1 ? At<uint8_t>(descriptor, 0) : At<uint64_t>(descriptor, 0);
+  if ((type & KnownTypes(kAbi)) == 0) return kSuccess;
   Callback callback = {*writer, RefOf<board::CommRef>(Read(context), Kind::kContext), descriptor};
   switch (type) {
     case kProxyStep:
@@ -172,7 +173,7 @@ NcclResult StartEvent(void* context, void** handle, void* descriptor) {
       *handle = callback.ProxyOp<kAbi>();
       break;
     case kKernelCh:
-      if constexpr (kAbi >= 3) *handle = callback.KernelCh();
+      *handle = callback.KernelCh();
       break;
     case kColl:
       *handle = callback.Coll<kAbi>();
@@ -184,13 +185,13 @@ NcclResult StartEvent(void* context, void** handle, void* descriptor) {
       *handle = callback.Group();
       break;
     case kGroupApi:
-      if constexpr (kAbi >= 5) *handle = callback.GroupApi();
+      *handle = callback.GroupApi();
       break;
     case kCollApi:
-      if constexpr (kAbi >= 5) *handle = callback.Api(/*p2p=*/false);
+      *handle = callback.Api(/*p2p=*/false);
       break;
     case kP2pApi:
-      if constexpr (kAbi >= 5) *handle = callback.Api(/*p2p=*/true);
+      *handle = callback.Api(/*p2p=*/true);
       break;
     default:
       break;

@@ -97,7 +97,7 @@ int Visit(dl_phdr_info* object, size_t, void* data) {
   if (!wanted) return 0;
   const Tables tables = TablesOf(object);
   const uint32_t index = FindSymbol(tables, search->function);
-  if (index != 0)
+  if (index != 0 && tables.symbols != nullptr)
     search->found = reinterpret_cast<void*>(object->dlpi_addr + tables.symbols[index].st_value);
   return 1;
 }

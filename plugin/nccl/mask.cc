@@ -15,7 +15,7 @@ bool ParseHex(const char* text, uint64_t* value) {
     if (*c >= '0' && *c <= '9') {
       digit = static_cast<uint64_t>(*c - '0');
     } else if ((*c | 32) >= 'a' && (*c | 32) <= 'f') {
-      digit = static_cast<uint64_t>((*c | 32) - 'a' + 10);
+      digit = 10 + static_cast<uint64_t>((*c | 32) - 'a');
     } else {
       return false;
     }

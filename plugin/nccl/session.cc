@@ -92,10 +92,12 @@ void StartSession() {
 
 // One board for all communicators of the process at a time.
 bool MakeBoard(const CommArguments& arguments) {
-  const char* directory = getenv("SENTINEL_BOARD_DIR");
+  // NCCL reads its own settings the same way at this point.
+  const char* directory = getenv("SENTINEL_BOARD_DIR");  // NOLINT(concurrency-mt-unsafe)
   if (directory == nullptr || directory[0] == '\0') directory = "/dev/shm";
   const uint32_t version = NcclVersion(arguments.logger);
-  const MaskChoice choice = ChooseMask(getenv("SENTINEL_NCCL_MASK"), arguments.abi, version);
+  const char* setting = getenv("SENTINEL_NCCL_MASK");  // NOLINT(concurrency-mt-unsafe)
+  const MaskChoice choice = ChooseMask(setting, arguments.abi, version);
   if (!choice.understood && arguments.logger != nullptr)
     arguments.logger(kLogWarn, kLogInit, "sentinel", 0,
                      "gpu-sentinel: SENTINEL_NCCL_MASK is full, light, off or a hexadecimal "

@@ -149,7 +149,9 @@ bool Writer::CloseComm(CommRef ref) {
   // one. They go one by one, and its references go with them.
   FreeAll(ref.slot);
   Store(LineOf(ref.slot).open, 0);
-  return Swap(state.generation, generation, generation + 1);
+  if (!Swap(state.generation, generation, generation + 1)) return false;
+  FreeAll(ref.slot);  // what was claimed meanwhile
+  return true;
 }
 
 CallRef Writer::EnterCall(CommRef ref) {
@@ -173,6 +175,12 @@ CallRef Writer::EnterCall(CommRef ref) {
 bool Writer::Closed(CallRef group) const {
   return group.slot >= kCallsMax ||
          !Same(LoadAcquire(calls_[group.slot].generation), group.generation);
+}
+
+// Its call returned, and nothing has been enqueued for it.
+bool Writer::Abandoned(uint32_t slot) const {
+  const CallRef& group = operations_[slot].group;
+  return Closed({Load(group.slot), Load(group.generation)});
 }
 
 void Writer::LeaveCall(CallRef ref) {
@@ -240,7 +248,7 @@ bool Writer::ReclaimOldest(uint32_t comm) {
   if (entry >> 12 != head) return false;
   const uint32_t slot = entry & 0xfff;
   const uint32_t status = LoadAcquire(board_->operations[slot].status);
-  if (status != kFinished && !(status == kCalled && Closed(operations_[slot].group))) return false;
+  if (status != kFinished && !(status == kCalled && Abandoned(slot))) return false;
   // Whoever changes the status frees it.
   if (!Swap(board_->operations[slot].status, status, kFree)) return false;
   StoreRelease(state.head, head + 1);
@@ -335,7 +343,7 @@ void Writer::StartKernel(OperationRef ref, uint32_t channel) {
   if (!Valid(ref) || channel >= kChannels) return;
   const uint64_t bit = uint64_t{1} << channel;
   if ((Or(board_->operations[ref.slot].kernels_started, bit) & bit) != 0) return;
-  Add(LineOf(operations_[ref.slot].comm).progress, 1);
+  Add(LineOf(Load(operations_[ref.slot].comm)).progress, 1);
   Reopen(ref.slot);
 }
 
@@ -343,7 +351,7 @@ void Writer::CompleteKernel(OperationRef ref, uint32_t channel) {
   if (!Valid(ref) || channel >= kChannels) return;
   const uint64_t bit = uint64_t{1} << channel;
   if ((Or(board_->operations[ref.slot].kernels_completed, bit) & bit) != 0) return;
-  Add(LineOf(operations_[ref.slot].comm).progress, 1);
+  Add(LineOf(Load(operations_[ref.slot].comm)).progress, 1);
   FinishIfDone(ref.slot);
 }
 
@@ -422,8 +430,7 @@ int32_t Writer::OldestOpen(uint32_t comm) {
     const uint32_t slot = entry & 0xfff;
     const uint32_t status = LoadAcquire(board_->operations[slot].status);
     if (status == kOpen) return static_cast<int32_t>(slot);
-    if (status != kFinished && !(status == kCalled && Closed(operations_[slot].group)))
-      passed_all = false;
+    if (status != kFinished && !(status == kCalled && Abandoned(slot))) passed_all = false;
     if (passed_all) Swap(state.oldest, serial, serial + 1);
   }
   return -1;

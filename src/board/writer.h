@@ -173,6 +173,7 @@ class Writer {
   bool Valid(OperationRef ref) const;
   ProxyState* Find(ProxyRef ref);
   bool Closed(CallRef group) const;
+  bool Abandoned(uint32_t operation) const;
   Line& LineOf(uint32_t comm) { return board_->header.lines[comm]; }
   void Drop() { Add(board_->header.dropped, 1); }
 

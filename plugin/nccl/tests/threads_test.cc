@@ -21,6 +21,7 @@ constexpr int kThreads = 8;
 
 void InThreads(const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) threads.emplace_back([&, i] { body(i); });
   for (std::thread& thread : threads) thread.join();
 }
@@ -67,7 +68,9 @@ TEST(Threads, EachWithItsCommunicatorLoseNothing) {
   for (const Plugin::Comm& comm : comms) plugin.Finalize(comm.context);
 }
 
-TEST(Threads, OnOneCommunicatorLoseNothingEither) {
+// A thread that is off its core in the middle of an operation holds the others' slots, and they may
+// run out; the counts still come out.
+TEST(Threads, OnOneCommunicatorCountEverything) {
   const BoardDirectory directory;
   const Plugin plugin(&ncclProfiler_v5, 5);
   const Plugin::Comm comm = plugin.Init(1, "", 1, 2, 0);
@@ -78,7 +81,6 @@ TEST(Threads, OnOneCommunicatorLoseNothingEither) {
   EXPECT_EQ(500u * kThreads, image.comms[0].line.operations_started);
   EXPECT_EQ(500u * kThreads, image.comms[0].line.operations_finished);
   EXPECT_EQ(Func::kUnknown, image.comms[0].line.open_func);
-  EXPECT_EQ(0u, image.header.dropped);
   plugin.Finalize(comm.context);
 }
 
