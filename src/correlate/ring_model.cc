@@ -199,10 +199,17 @@ std::vector<Digest> RingModel::Digests() const {
       d.Enqueued(10, options_.channels);
     } else if (Done(r)) {
       // On to the next operation, where it starves behind the nearest rank that is not there.
-      uint32_t behind = 0;
-      while (Done((r + 2 * options_.ranks - 1 - static_cast<Rank>(behind)) % options_.ranks))
-        ++behind;
-      const uint32_t step = std::min(Steps(), behind * options_.slices_per_chunk);
+      Rank behind = 0;
+      const auto upstream = [this, r](Rank hops) {
+        return (r + 2 * options_.ranks - 1 - hops) % options_.ranks;
+      };
+      while (behind < options_.ranks && Done(upstream(behind))) ++behind;
+      if (behind == options_.ranks) {  // everybody is through
+        digests.push_back(d.Between(10));
+        continue;
+      }
+      const uint32_t step =
+          std::min(Steps(), static_cast<uint32_t>(behind) * options_.slices_per_chunk);
       d.Inside(11, options_.channels)
           .Steps(Steps())
           .Recv(step, StepState::kRecvWait, options_.fifo)
