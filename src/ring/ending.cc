@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "ring/receive_progress.h"
+
 namespace sentinel {
 namespace {
 
@@ -141,6 +143,21 @@ std::vector<std::vector<Act>> PlanActs(const Recording& recording) {
     if (std::optional<Act> death = PlanDeath(c)) plan[i].push_back(*death);
   }
   return plan;
+}
+
+bool CutOffWhileMoving(const Recording& recording) {
+  const Summary& summary = recording.summary;
+  if (!summary.fault || summary.sightings.empty()) return false;
+  const int64_t last_look = summary.fault->at_ns + summary.sightings.back().after_fault.count();
+  bool moved = false;
+  bool finished = true;
+  for (const RankRecording& rank : recording.ranks) {
+    finished = finished && rank.Finalizes();
+    for (const size_t move : IndexProgress(rank).moves) {
+      moved = moved || rank.callbacks[move].at_ns > last_look;
+    }
+  }
+  return moved && !finished;
 }
 
 }  // namespace sentinel

@@ -110,5 +110,24 @@ TEST(PlanActs, AHealthyRankExitsAfterItsFinalize) {
   EXPECT_THAT(PlanActs(recording)[0], ElementsAre(Act{ActKind::kExit, 2, 0, 0}));
 }
 
+// A rank whose operation starts, and is progress, at each of these moments.
+RankRecording RankMovingAt(std::vector<int64_t> at_seconds) {
+  RankRecording rank = RankWith(1, std::move(at_seconds));
+  for (Callback& callback : rank.callbacks) {
+    callback.type = CallbackType::kColl;
+    callback.what = CollStart{};
+  }
+  return rank;
+}
+
+TEST(CutOffWhileMoving, TellsASlowJobFromOneThatStands) {
+  Recording recording = Hit("slow");
+  See(recording, 5, 'S');
+  recording.ranks[1] = RankMovingAt({99, 104});
+  EXPECT_FALSE(CutOffWhileMoving(recording));
+  recording.ranks[1] = RankMovingAt({99, 104, 107});
+  EXPECT_TRUE(CutOffWhileMoving(recording));
+}
+
 }  // namespace
 }  // namespace sentinel

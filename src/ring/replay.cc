@@ -54,7 +54,11 @@ std::string FreshJobName(const std::string& recording) {
 }  // namespace
 
 Replay::Replay(const Recording& recording, const ReplayOptions& options, EventLog& events)
-    : recording_(recording), options_(options), events_(events), progress_(recording) {}
+    : recording_(recording),
+      cut_off_(CutOffWhileMoving(recording)),
+      options_(options),
+      events_(events),
+      progress_(recording) {}
 
 Result<Replay> Replay::Prepare(const Recording& recording, const ReplayOptions& options,
                                const RunDir& run_dir, EventLog& events) {
@@ -216,15 +220,17 @@ void Replay::ReportStall(Instant now) {
   // Before a fault, or without one, a ring may pause as long as it likes; and one whose next move
   // is overdue here is held up by this machine, not by its fault.
   const std::optional<int64_t> next = progress_.NextMoveNs();
-  const bool stands =
-      fault && now - last >= kStalledFor && (next ? timeline_.At(*next) > now : !finished);
-  if ((at_rest && !finished) || stands) {
+  const bool stands = fault && now - last >= kStalledFor &&
+                      (next ? timeline_.At(*next) > now : !finished && !cut_off_);
+  if ((at_rest && !finished && !cut_off_) || stands) {
     stall_told_ = last;
     events_.Stall(last);
   }
 }
 
 bool Replay::Over(Instant now) {
+  // From here on the ranks would stand still as the job never did.
+  if (cut_off_ && quiet_since_) return true;
   if (!options_.hold) return StandardInputEnded();
   if (!quiet_since_) return false;
   const Duration held = now - *quiet_since_;

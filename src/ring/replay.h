@@ -77,6 +77,7 @@ class Replay {
   bool AllMade() const;
 
   const Recording& recording_;
+  const bool cut_off_;  // the recording, while the job was moving
   const ReplayOptions options_;
   EventLog& events_;
   std::vector<OneRank> ranks_;
