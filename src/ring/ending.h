@@ -34,8 +34,8 @@ struct Act {
 // nothing was seen. Kinds are an open set: one nobody knows is told by its traces alone.
 std::vector<std::vector<Act>> PlanActs(const Recording& recording);
 
-// The job went on after the recorder's last look at it, and was cut off there: what follows the last
-// callback is unknown, and no silence of the job's.
+// The job went on after the recorder's last look at it, and was cut off there: what follows the
+// last callback is unknown, and no silence of the job's.
 bool CutOffWhileMoving(const Recording& recording);
 
 }  // namespace sentinel

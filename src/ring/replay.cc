@@ -231,7 +231,7 @@ void Replay::ReportStall(Instant now) {
 bool Replay::Over(Instant now) {
   // From here on the ranks would stand still as the job never did.
   if (cut_off_ && quiet_since_) return true;
-  if (!options_.hold) return StandardInputEnded();
+  if (!options_.hold) return StandardInputEnded() || AllGone();
   if (!quiet_since_) return false;
   const Duration held = now - *quiet_since_;
   if (held < *options_.hold) return false;
@@ -243,6 +243,11 @@ bool Replay::AllMade() const {
     if (ranks_[i].child.ledger().MadeCount() < recording_.ranks[i].callbacks.size()) return false;
   }
   return true;
+}
+
+bool Replay::AllGone() const {
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const OneRank& rank) { return rank.child.Reaped(); });
 }
 
 }  // namespace sentinel

@@ -27,7 +27,7 @@ struct ReplayOptions {
   int abi_max = kProfilerAbiNewest;
   double speed = 1.0;
   // How long the ranks stay as they are after the ring has stopped, or after the last one has left;
-  // none: until SIGTERM, SIGINT or the end of standard input.
+  // none: until SIGTERM, SIGINT, the end of standard input, or nobody is left.
   std::optional<Duration> hold = std::chrono::seconds(4);
   // Asked when the hold is over: true holds on, to hold_max at most. May be empty.
   std::function<bool()> hold_on;
@@ -75,6 +75,7 @@ class Replay {
   void ReportStall(Instant now);
   bool Over(Instant now);
   bool AllMade() const;
+  bool AllGone() const;
 
   const Recording& recording_;
   const bool cut_off_;  // the recording, while the job was moving

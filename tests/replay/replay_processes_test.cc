@@ -85,7 +85,7 @@ constexpr size_t kHangs = 7;
 
 TEST_F(ReplayProcesses, AHealthyJobRunsToItsEndAndLeavesNothingBehind) {
   Record(kHealthy, 0);
-  Program ring(Arguments({"--hold-ms", "1"}));
+  Program ring(Arguments({"--hold-ms", "0"}));
   EXPECT_EQ(ring.Wait(), 0);
   for (const char* event : {R"("event":"ready")", R"("event":"start")", R"("event":"healthy")",
                             R"("operations":1)", R"("event":"end")"}) {
