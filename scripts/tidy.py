@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "board": set(),
     "wire": set(),
     **{name: set() for name in CORE},
-    **{name: BESIDE | EDGES for name in EDGES},
+    **{name: BESIDE | CORE | EDGES for name in EDGES},
     "web": BESIDE | EDGES | CORE,
     "agent": BESIDE | EDGES | CORE,
     "gateway": BESIDE | EDGES | CORE | {"web"},

@@ -82,8 +82,7 @@ Status Run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   sentinel::Arguments arguments;
   CLI::App app("The lamp and the voice on the data-centre floor.", "sentinel-terminal");
-  app.add_option("--config", arguments.config, "Configuration file (TOML)")
-      ->capture_default_str();
+  app.add_option("--config", arguments.config, "Configuration file (TOML)")->capture_default_str();
   app.add_flag("--check", arguments.check, "Check the configuration and the key file, then end");
   app.add_flag("--demo", arguments.demo, "Accept the published sample key and secret");
   app.set_version_flag("--version", SENTINEL_VERSION);

@@ -29,8 +29,8 @@ Severity DeriveSeverity(const TerminalMessage& body);
 
 // For a sender that tells the severity: the message with the light of its own level. Such a sender
 // may give it the light of something louder that burns, for lamps that forget the rest with each
-// message; we remember, and want its own. A silent message then also carries the other's text, which
-// is left out: no place is better than a wrong one.
+// message; we remember, and want its own. A silent message then also carries the other's text,
+// which is left out: no place is better than a wrong one.
 FloorMessage WithOwnLight(FloorMessage message);
 
 // What became of a message; the answer's "state".

@@ -126,8 +126,8 @@ class IncidentBook {
                                        // told by TakeCounted
   };
   Actions TakeActions();
-  // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest next
-  // time.
+  // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
+  // next time.
   std::vector<std::string> TakeCounted(size_t max);
 
   const Incident* Find(const std::string& id) const;
