@@ -504,9 +504,9 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     }
     if (held) {
       entry.voice_at = (kept.opened ? kept.opened->mono : now.mono) + policy_.voice_hold;
-      timers_.push({*entry.voice_at, kept.id, Alarm::kVoice});
+      Wake(entry, Alarm::kVoice, *entry.voice_at);
     }
-    timers_.push({now.mono + policy_.lease, kept.id, Alarm::kLease});
+    Wake(entry, Alarm::kLease, now.mono + policy_.lease);
     WelcomeNewTerminals(entry, now);
   }
   ForgetClosed();

@@ -90,7 +90,7 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
       created.voice_at = now.mono + policy_.voice_hold;
     }
     Open(created, severity, now);
-    timers_.push({now.mono + policy_.lease, created.incident.id, Alarm::kLease});
+    Wake(created, Alarm::kLease, now.mono + policy_.lease);
     return {false, created.incident.id};
   }
 
@@ -103,6 +103,7 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
     entry->incident.severity = severity;
     IndexOpen(*entry);
     entry->incident.state = IncidentState::kOpen;
+    entry->voice_at.reset();  // whatever held its voice was about something lesser
     Changed(*entry, IncidentChange::kEscalated);
     Announce(*entry, NotifyReason::kEscalated, now);
     return {false, id};
@@ -278,8 +279,15 @@ void IncidentBook::Refine(Entry& entry, const Verdict& verdict, Severity severit
     incident.severity = severity;
     IndexOpen(entry);
   }
+  const EventKind* kind = policy_.table.Find(incident.event_type);
+  bool hold = (kind != nullptr && kind->voice_hold) || PortMovedLately(incident, now);
   if (severity > old) {
     incident.state = IncidentState::kOpen;
+    entry.voice_at.reset();
+    if (hold) {
+      entry.voice_at = now.mono + policy_.voice_hold;
+      Wake(entry, Alarm::kVoice, *entry.voice_at);
+    }
     Changed(entry, IncidentChange::kEscalated);
     Announce(entry, NotifyReason::kEscalated, now);
   } else if (verdict.hang_class == HangClass::kSlow && old >= Severity::kP1) {
@@ -292,6 +300,8 @@ void IncidentBook::Refine(Entry& entry, const Verdict& verdict, Severity severit
     if (incident.state == IncidentState::kOpen) Announce(entry, NotifyReason::kCorrected, now);
   } else {
     Changed(entry, IncidentChange::kUpdated);
+    // It is not what may heal by itself after all.
+    if (entry.voice_at && !hold) SpeakHeld(entry, now);
   }
 }
 
@@ -432,7 +442,7 @@ void IncidentBook::Open(Entry& entry, Severity severity, Moment now) {
   IndexOpen(entry);
   Changed(entry, IncidentChange::kOpened);
   Announce(entry, NotifyReason::kFirst, now);
-  if (entry.voice_at) timers_.push({*entry.voice_at, entry.incident.id, Alarm::kVoice});
+  if (entry.voice_at) Wake(entry, Alarm::kVoice, *entry.voice_at);
 }
 
 void IncidentBook::Close(Entry& entry, CloseReason reason, Moment now) {
@@ -441,6 +451,8 @@ void IncidentBook::Close(Entry& entry, CloseReason reason, Moment now) {
   UnindexOpen(entry);
   Extinguish(entry);
   entry.voice_at.reset();
+  for (const Timer& timer : entry.timers) timers_.erase(timer);
+  entry.timers.clear();
   incident.state = IncidentState::kClosed;
   incident.closed = now;
   incident.close_reason = reason;
@@ -482,6 +494,18 @@ void IncidentBook::MakeRoom(Moment now) {
   Close(*FindEntry(id), CloseReason::kSuperseded, now);
 }
 
+void IncidentBook::Wake(Entry& entry, Alarm alarm, Instant at) {
+  for (auto it = entry.timers.begin(); it != entry.timers.end(); ++it) {
+    if (std::get<Alarm>(*it) != alarm) continue;
+    timers_.erase(*it);
+    entry.timers.erase(it);
+    break;
+  }
+  Timer timer{at, entry.incident.id, alarm};
+  timers_.insert(timer);
+  entry.timers.push_back(std::move(timer));
+}
+
 void IncidentBook::IndexOpen(Entry& entry) {
   const std::string& id = entry.incident.id;
   open_.insert({entry.incident.severity, entry.serial, id});
@@ -506,12 +530,13 @@ void IncidentBook::UnindexOpen(const Entry& entry) {
 }
 
 void IncidentBook::Advance(Moment now) {
-  while (!timers_.empty() && timers_.top().at <= now.mono) {
-    Timer timer = timers_.top();
-    timers_.pop();
-    Entry* entry = FindEntry(timer.incident);
-    if (entry == nullptr || entry->incident.state == IncidentState::kClosed) continue;
-    switch (timer.alarm) {
+  while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now.mono) {
+    Timer timer = *timers_.begin();
+    timers_.erase(timers_.begin());
+    Entry* entry = FindEntry(std::get<std::string>(timer));
+    if (entry == nullptr) continue;
+    std::erase(entry->timers, timer);
+    switch (std::get<Alarm>(timer)) {
       case Alarm::kVoice:
         if (entry->voice_at && *entry->voice_at <= now.mono) SpeakHeld(*entry, now);
         break;
@@ -523,7 +548,7 @@ void IncidentBook::Advance(Moment now) {
         if (ends <= now.mono) {
           Close(*entry, CloseReason::kExpired, now);
         } else {
-          timers_.push({ends, timer.incident, Alarm::kLease});
+          Wake(*entry, Alarm::kLease, ends);
         }
         break;
       }
@@ -535,7 +560,7 @@ void IncidentBook::Advance(Moment now) {
 
 std::optional<Instant> IncidentBook::NextWake() const {
   if (timers_.empty()) return std::nullopt;
-  return timers_.top().at;
+  return std::get<Instant>(*timers_.begin());
 }
 
 void IncidentBook::Touch(const Entry& entry) {

@@ -14,9 +14,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -143,6 +143,9 @@ class IncidentBook {
  private:
   enum class Source : uint8_t { kEvent, kAgent, kOwn };
 
+  enum class Alarm : uint8_t { kLease, kVoice };
+  using Timer = std::tuple<Instant, std::string, Alarm>;  // when, which incident, what for
+
   // What one terminal has been told of one incident.
   struct Lamp {
     uint64_t sequence = 0;
@@ -161,19 +164,13 @@ class IncidentBook {
     std::string host_key;  // identity name
     std::string place;     // what the sentence names; a change of it is a correction
     std::optional<Instant> voice_at;
+    std::vector<Timer> timers;
     uint64_t serial = 0;
     bool adoptable = false;  // from an earlier process, no verdict has claimed it yet
     std::string adopted_as;  // the identity of the verdict that claimed it
     bool counted = false;
   };
   using BurningKey = std::tuple<int, uint64_t, std::string>;  // how loud, serial, id
-  enum class Alarm : uint8_t { kLease, kVoice };
-  struct Timer {
-    Instant at;
-    std::string incident;
-    Alarm alarm = Alarm::kLease;
-    friend bool operator<(const Timer& a, const Timer& b) { return b.at < a.at; }
-  };
 
   // incident_book.cc: what happens to an incident.
   Entry* FindEntry(const std::string& id);
@@ -189,6 +186,7 @@ class IncidentBook {
   void Refine(Entry& entry, const Verdict& verdict, Severity severity, const std::string& old_place,
               Moment now);
   bool PortMovedLately(const Incident& incident, Moment now) const;
+  void Wake(Entry& entry, Alarm alarm, Instant at);
   void IndexOpen(Entry& entry);
   void UnindexOpen(const Entry& entry);
   void MakeRoom(Moment now);
@@ -232,7 +230,7 @@ class IncidentBook {
   std::unordered_map<std::string, uint64_t> last_occurrence_;  // by identity
   std::deque<std::string> occurrence_order_;
   std::map<std::string, Instant> port_events_;
-  std::priority_queue<Timer> timers_;
+  std::set<Timer> timers_;  // of incidents that are not closed, at most two each
   uint64_t next_serial_ = 1;
   Actions actions_;
   std::unordered_set<std::string> touched_;

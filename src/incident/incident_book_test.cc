@@ -363,6 +363,33 @@ TEST(IncidentBook, HealedBeforeItWasSpokenGoesDarkWithoutGreen) {
   EXPECT_THAT(floor.told, SizeIs(2));
 }
 
+TEST(IncidentBook, AHeldVoiceSpeaksAtOnceWhenTheCauseTurnsOutToBeAnother) {
+  Floor floor({"hall"}, Racks());
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kProcessDead));
+  floor.Pass(seconds(2));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].reason, NotifyReason::kSpoken);
+  EXPECT_THAT(floor.told[1].message.text, testing::HasSubstr("触发通信死锁"));
+  floor.Pass(seconds(20));
+  EXPECT_THAT(floor.told, SizeIs(2));
+}
+
+TEST(IncidentBook, WhatOnlyTurnsOutToBeSlowGoesDark) {
+  Floor floor({"hall"}, Racks());
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNetwork));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kSlow));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].message.light_mode, LightMode::kOff);
+  const Incident& incident = *floor.book.Find(floor.told[0].incident);
+  EXPECT_EQ(incident.severity, Severity::kNotice);
+  EXPECT_EQ(incident.event_type, "STRAGGLER");
+  // It stands still after all.
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNetwork));
+  EXPECT_EQ(floor.told.back().reason, NotifyReason::kEscalated);
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kFlash);
+}
+
 TEST(IncidentBook, AHangBesideAPortThatJustMovedHoldsItsVoice) {
   Floor floor({"hall"}, Racks());
   floor.book.OnPortEvent("n2", floor.now);

@@ -17,7 +17,7 @@ void Outbox::Accept(Notification notification, Instant now) {
   item.notification = std::move(notification);
   Severity urgency = item.notification.urgency;
   if (!MakeRoom(&line, urgency)) {
-    Finish(item, NotificationState::kFailed, "the outbox of this terminal is full", false);
+    Shed(item);
     return;
   }
   if (urgency == Severity::kP0 && line.not_before > now) {
@@ -62,13 +62,12 @@ void Outbox::Drop(Line* line, const std::string& incident) {
 
 bool Outbox::MakeRoom(Line* line, Severity newcomer) {
   if (line->waiting.size() < kOutboxWaitingMax) return true;
-  ++shed_;
   int least = line->waiting.rbegin()->first.first;
   if (least == -static_cast<int>(Severity::kP0) || least < -static_cast<int>(newcomer)) {
     return false;
   }
   auto oldest = line->waiting.lower_bound({least, 0});
-  Finish(oldest->second, NotificationState::kFailed, "the outbox of this terminal is full", false);
+  Shed(oldest->second);
   line->by_incident.erase(oldest->second.notification.incident);
   line->waiting.erase(oldest);
   return true;
@@ -169,7 +168,13 @@ std::optional<Instant> Outbox::NextWake() const {
 
 void Outbox::Finish(const Item& item, NotificationState state, std::string error,
                     bool unconfirmed) {
-  outcomes_.push_back({item.notification.id, state, std::move(error), unconfirmed});
+  outcomes_.push_back({item.notification.id, state, std::move(error), unconfirmed, false});
+}
+
+void Outbox::Shed(const Item& item) {
+  ++shed_;
+  outcomes_.push_back({item.notification.id, NotificationState::kFailed,
+                       "the outbox of this terminal is full", false, true});
 }
 
 std::vector<Outbox::Outcome> Outbox::TakeOutcomes() { return std::exchange(outcomes_, {}); }

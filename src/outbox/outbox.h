@@ -85,6 +85,7 @@ class Outbox {
     NotificationState state = NotificationState::kDelivered;
     std::string error;
     bool unconfirmed = false;  // with kFailed: it may have been carried out
+    bool shed = false;         // with kFailed: there was no room
   };
   std::vector<Outcome> TakeOutcomes();
 
@@ -116,6 +117,7 @@ class Outbox {
   bool MakeRoom(Line* line, Severity newcomer);
   Item Land(DeliveryId id, Line** line);
   void Finish(const Item& item, NotificationState state, std::string error, bool unconfirmed);
+  void Shed(const Item& item);
   Duration Jittered(Duration pause);
 
   RetryPolicy retry_;
