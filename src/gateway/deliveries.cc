@@ -80,8 +80,10 @@ bool Deliveries::Pump(Moment now) {
         book_.OnSuperseded(outcome.message);
         break;
       case NotificationState::kFailed:
-        spdlog::error("event=notification_failed id={} unconfirmed={} why=\"{}\"", outcome.message,
-                      outcome.unconfirmed, outcome.error);
+        // A storm that fills the outbox is counted, not written down line by line.
+        spdlog::log(outcome.shed ? spdlog::level::debug : spdlog::level::err,
+                    "event=notification_failed id={} unconfirmed={} why=\"{}\"", outcome.message,
+                    outcome.unconfirmed, outcome.error);
         book_.OnFailed(outcome.message, outcome.error, outcome.unconfirmed, now);
         break;
       case NotificationState::kPending:

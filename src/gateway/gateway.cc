@@ -26,6 +26,8 @@ namespace sentinel {
 namespace {
 
 constexpr auto kTick = std::chrono::seconds(1);
+// An event is two rows (itself, its incident), and a slow disk is served best by few large commits.
+constexpr size_t kBatchRows = 1024;
 // Rounds of "the outbox tells the book, the book tells the outbox" in one turn; the rest in the
 // next.
 constexpr int kRoundsMax = 16;
@@ -422,7 +424,8 @@ Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
                                                  GatewayOptions options) {
   std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options));
   StoreOptions store_options;
-  store_options.path = options.config.state_dir + "/gateway.db";
+  store_options.path = options.config.state_dir + "/sentinel.db";
+  store_options.batch_rows_max = kBatchRows;
   std::unique_ptr<Store> store = TRY(Store::Open(io, store_options));
   auto gateway = std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(terminals),
                                                  std::move(store));

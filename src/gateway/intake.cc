@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.h"
+#include "web/json_writer.h"
 #include "wire/event_json.h"
 
 namespace sentinel {
@@ -14,7 +13,9 @@ namespace {
 constexpr auto kWatchEvery = std::chrono::milliseconds(250);
 
 std::string Quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  JsonWriter writer;
+  writer.Text(text);
+  return std::move(writer).Take();
 }
 
 }  // namespace

@@ -2,18 +2,14 @@
 #include <nlohmann/json.hpp>
 
 #include "web/incident_json.h"
+#include "web/json_writer.h"
 
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
-
-Json Keep(const std::optional<Moment>& moment) {
-  if (!moment) return Json();
-  return Json::array({moment->mono.since_boot.count(), moment->wall.since_epoch.count()});
-}
 
 // A library's exceptions end in ParseIncidentDocument: everything below may throw.
 std::optional<Moment> TakeMoment(const Json& json) {
@@ -23,19 +19,11 @@ std::optional<Moment> TakeMoment(const Json& json) {
 }
 
 template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-template <typename T>
 std::optional<T> TakeOptional(const Json& json) {
   if (json.is_null()) return std::nullopt;
   return json.get<T>();
 }
 
-template <typename E>
-Json EnumOrNull(const std::optional<E>& value) {
-  return value ? Json(static_cast<int>(*value)) : Json();
-}
 template <typename E>
 E TakeEnum(const Json& json, E last) {
   int value = json.get<int>();
@@ -50,10 +38,6 @@ T Known(std::optional<T> value) {
   return *value;
 }
 
-Json KeepMessage(const TerminalMessage& m) {
-  return {m.text, (m.color.red << 16) | (m.color.green << 8) | m.color.blue,
-          static_cast<int>(m.light_mode), static_cast<int>(m.audio_mode), m.repeat_times};
-}
 TerminalMessage TakeMessage(const Json& json) {
   TerminalMessage m;
   m.text = json.at(0).get<std::string>();
@@ -66,21 +50,6 @@ TerminalMessage TakeMessage(const Json& json) {
   return m;
 }
 
-Json KeepRecord(const NotificationRecord& record) {
-  const Notification& n = record.notification;
-  return {{"id", n.id},
-          {"terminal", n.terminal},
-          {"reason", NotifyReasonName(n.reason)},
-          {"severity", SeverityName(n.severity)},
-          {"urgency", SeverityName(n.urgency)},
-          {"sequence", n.sequence},
-          {"message", KeepMessage(n.message)},
-          {"created", Keep(n.created)},
-          {"state", NotificationStateName(record.state)},
-          {"attempts", record.attempts},
-          {"delivered", Keep(record.delivered)},
-          {"error", record.error}};
-}
 NotificationRecord TakeRecord(const Json& json, const std::string& incident) {
   NotificationRecord record;
   Notification& n = record.notification;
@@ -103,11 +72,6 @@ NotificationRecord TakeRecord(const Json& json, const std::string& incident) {
   return record;
 }
 
-Json KeepOperation(const std::optional<Operation>& op) {
-  if (!op) return Json();
-  return {op->index, static_cast<int>(op->func), op->seq, op->count,
-          static_cast<int>(op->datatype)};
-}
 std::optional<Operation> TakeOperation(const Json& json) {
   if (json.is_null()) return std::nullopt;
   Operation op;
@@ -119,12 +83,6 @@ std::optional<Operation> TakeOperation(const Json& json) {
   return op;
 }
 
-Json KeepCulprit(const IncidentCulprit& c) {
-  Json edge;
-  if (c.edge) edge = Json::array({c.edge->from, c.edge->to});
-  return {{"rank", OrNull(c.rank)}, {"host", c.host}, {"rack", c.rack}, {"unit", OrNull(c.unit)},
-          {"gpu", OrNull(c.gpu)},   {"nic", c.nic},   {"edge", edge}};
-}
 IncidentCulprit TakeCulprit(const Json& json) {
   IncidentCulprit c;
   c.rank = TakeOptional<Rank>(json.at("rank"));
@@ -191,51 +149,121 @@ Incident Take(const Json& json) {
   return i;
 }
 
+// ------------------------------------------------------------------------------------- writing
+
+void Keep(JsonWriter* out, std::string_view key, const std::optional<Moment>& moment) {
+  out->Key(key);
+  if (!moment) {
+    out->Null();
+    return;
+  }
+  out->Open('[').Number(moment->mono.since_boot.count());
+  out->Number(moment->wall.since_epoch.count()).Close(']');
+}
+
+void KeepRecord(JsonWriter* out, const NotificationRecord& record) {
+  const Notification& n = record.notification;
+  const TerminalMessage& m = n.message;
+  out->Open('{').Key("id").Text(n.id).Key("terminal").Text(n.terminal);
+  out->Key("reason").Text(NotifyReasonName(n.reason));
+  out->Key("severity").Text(SeverityName(n.severity));
+  out->Key("urgency").Text(SeverityName(n.urgency));
+  out->Key("sequence").Unsigned(n.sequence);
+  out->Key("message").Open('[').Text(m.text);
+  out->Number((m.color.red << 16) | (m.color.green << 8) | m.color.blue);
+  out->Number(static_cast<int>(m.light_mode)).Number(static_cast<int>(m.audio_mode));
+  out->Number(m.repeat_times).Close(']');
+  Keep(out, "created", n.created);
+  out->Key("state").Text(NotificationStateName(record.state));
+  out->Key("attempts").Unsigned(record.attempts);
+  Keep(out, "delivered", record.delivered);
+  out->Key("error").Text(record.error).Close('}');
+}
+
+void KeepOperation(JsonWriter* out, const std::optional<Operation>& op) {
+  out->Key("op");
+  if (!op) {
+    out->Null();
+    return;
+  }
+  out->Open('[').Unsigned(op->index).Number(static_cast<int>(op->func)).Unsigned(op->seq);
+  out->Unsigned(op->count).Number(static_cast<int>(op->datatype)).Close(']');
+}
+
+void KeepCulprit(JsonWriter* out, const IncidentCulprit& c) {
+  out->Key("culprit").Open('{').Key("rank").NumberOrNull(c.rank).Key("host").Text(c.host);
+  out->Key("rack").Text(c.rack).Key("unit").NumberOrNull(c.unit).Key("gpu").NumberOrNull(c.gpu);
+  out->Key("nic").Text(c.nic).Key("edge");
+  if (c.edge) {
+    out->Open('[').Number(c.edge->from).Number(c.edge->to).Close(']');
+  } else {
+    out->Null();
+  }
+  out->Close('}');
+}
+
+void KeepLists(JsonWriter* out, const Incident& i) {
+  out->Key("suspects").Open('[');
+  for (const Suspect& s : i.suspects) out->Open('[').Number(s.rank).Text(s.host).Close(']');
+  out->Close(']').Key("evidence").Open('[');
+  for (const EvidenceLine& e : i.evidence) out->Open('[').Text(e.zh).Text(e.en).Close(']');
+  out->Close(']').Key("notifications").Open('[');
+  for (const NotificationRecord& record : i.notifications) KeepRecord(out, record);
+  out->Close(']');
+}
+
+void KeepEnding(JsonWriter* out, const Incident& i) {
+  out->Key("close_reason");
+  if (i.close_reason) {
+    out->Text(CloseReasonName(*i.close_reason));
+  } else {
+    out->Null();
+  }
+  out->Key("acknowledged");
+  if (!i.acknowledged) {
+    out->Null();
+    return;
+  }
+  const Acknowledgement& a = *i.acknowledged;
+  out->Open('[').Text(a.by).Text(a.from).Number(a.at.since_epoch.count()).Close(']');
+}
+
 }  // namespace
 
 std::string WriteIncidentDocument(const Incident& i) {
-  Json json;
-  json["version"] = kVersion;
-  json["id"] = i.id;
-  json["identity"] = i.identity;
-  json["occurrence"] = i.occurrence;
-  json["state"] = IncidentStateName(i.state);
-  json["severity"] = SeverityName(i.severity);
-  json["event_type"] = i.event_type;
-  json["class"] = EnumOrNull(i.hang_class);
-  json["signature"] = EnumOrNull(i.signature);
-  json["job"] = i.job;
-  json["comm"] = i.comm ? Json::array({i.comm->comm_id, i.comm->nranks}) : Json();
-  json["comm_name"] = i.comm_name;
-  json["epoch"] = i.epoch;
-  json["op"] = KeepOperation(i.op);
-  json["culprit"] = KeepCulprit(i.culprit);
-  json["suspects"] = Json::array();
-  for (const Suspect& s : i.suspects) json["suspects"].push_back(Json::array({s.rank, s.host}));
-  json["confidence"] = i.confidence;
-  json["evidence"] = Json::array();
-  for (const EvidenceLine& e : i.evidence) json["evidence"].push_back(Json::array({e.zh, e.en}));
-  json["text"] = i.text;
-  json["count"] = i.count;
-  json["stalled"] = i.stalled.count();
-  json["gpu_util"] = OrNull(i.gpu_util);
-  json["suspected"] = Keep(i.suspected);
-  json["confirmed"] = Keep(i.confirmed);
-  json["red"] = Keep(i.red);
-  json["opened"] = Keep(i.opened);
-  json["delivered"] = Keep(i.delivered);
-  json["closed"] = Keep(i.closed);
-  json["last_seen"] = Keep(i.last_seen);
-  json["close_reason"] = i.close_reason ? Json(CloseReasonName(*i.close_reason)) : Json();
-  json["acknowledged"] = Json();
-  if (i.acknowledged) {
-    const Acknowledgement& a = *i.acknowledged;
-    json["acknowledged"] = Json::array({a.by, a.from, a.at.since_epoch.count()});
+  JsonWriter out;
+  out.Open('{').Key("version").Number(kVersion).Key("id").Text(i.id);
+  out.Key("identity").Text(i.identity).Key("occurrence").Unsigned(i.occurrence);
+  out.Key("state").Text(IncidentStateName(i.state));
+  out.Key("severity").Text(SeverityName(i.severity)).Key("event_type").Text(i.event_type);
+  out.Key("class").NumberOrNull(i.hang_class).Key("signature").NumberOrNull(i.signature);
+  out.Key("job").Text(i.job).Key("comm");
+  if (i.comm) {
+    out.Open('[').Unsigned(i.comm->comm_id).Number(i.comm->nranks).Close(']');
+  } else {
+    out.Null();
   }
-  json["notifications"] = Json::array();
-  for (const NotificationRecord& n : i.notifications)
-    json["notifications"].push_back(KeepRecord(n));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  out.Key("comm_name").Text(i.comm_name).Key("epoch").Unsigned(i.epoch);
+  KeepOperation(&out, i.op);
+  KeepCulprit(&out, i.culprit);
+  KeepLists(&out, i);
+  out.Key("confidence").Real(i.confidence).Key("text").Text(i.text);
+  out.Key("count").Unsigned(i.count).Key("stalled").Number(i.stalled.count()).Key("gpu_util");
+  if (i.gpu_util) {
+    out.Real(*i.gpu_util);
+  } else {
+    out.Null();
+  }
+  Keep(&out, "suspected", i.suspected);
+  Keep(&out, "confirmed", i.confirmed);
+  Keep(&out, "red", i.red);
+  Keep(&out, "opened", i.opened);
+  Keep(&out, "delivered", i.delivered);
+  Keep(&out, "closed", i.closed);
+  Keep(&out, "last_seen", i.last_seen);
+  KeepEnding(&out, i);
+  out.Close('}');
+  return std::move(out).Take();
 }
 
 Result<Incident> ParseIncidentDocument(std::string_view document) {

@@ -103,6 +103,16 @@ TEST(IncidentDocument, AnIncidentComesBackAsItWasKept) {
             Sample().notifications[0].notification.message);
 }
 
+TEST(IncidentDocument, WhateverBytesAreInItItCanBeReadBack) {
+  Incident incident = Sample();
+  incident.culprit.host = "a\"b\\c\n\x01";
+  incident.job = "\xff\xe8\x8a \xed\xa0\x80 \xf4\x90\x80\x80 \xc0\xaf 节点";
+  auto back = ParseIncidentDocument(WriteIncidentDocument(incident));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->culprit.host, incident.culprit.host);
+  EXPECT_EQ(back->job, "??? ??? ???? ?? 节点");
+}
+
 TEST(IncidentDocument, WhatIsNotOneIsCorrupt) {
   for (const char* text : {"", "{}", "[1]", "{\"version\":2}", "null"}) {
     auto result = ParseIncidentDocument(text);
