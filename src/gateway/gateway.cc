@@ -47,7 +47,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
         keeper_(book_, *store_),
         deliveries_(io, terminals, std::move(options.pace), book_, metrics_, [this] { Turn(); }),
         intake_(io,
-                {book_, *store_, metrics_,
+                {book_, *store_, keeper_, metrics_,
                  [this](const std::string& host) { return agents_.Presence(host); },
                  [this] { Turn(); }},
                 id_ + "-"),

@@ -137,13 +137,16 @@ void Intake::Keep(StoredEvent event, const std::string& answer_body, const std::
   waiting_.push_back({MonotonicNow() + kCommitWaitMax, shared});
   std::string event_id = event.event_id;
   std::string incident = event.incident;
+  deps_.keeper.KeepBefore(incident);
   deps_.store.AppendEvent(
       std::move(event), [this, alive = alive_, shared, answer_body, known_body,
                          known = std::move(known), event_id, incident](Status status) {
         if (!*alive) return;
-        if (!status.ok()) {
+        // The incident was queued before the event: what became of it has been told already.
+        if (!status.ok() || !deps_.keeper.kept(incident)) {
           deps_.metrics.events_not_durable->Increment();
-          return Say(*shared, {503, "not durable: " + status.error().message + "\n"});
+          std::string why = status.ok() ? "its incident was refused" : status.error().message;
+          return Say(*shared, {503, "not durable: " + why + "\n"});
         }
         auto id = ids_.find(event_id);
         if (id != ids_.end()) id->second.durable = true;

@@ -1,7 +1,8 @@
 // What becomes of a posted event: parsed, judged, made durable, answered.
 //
-// 200 is said when the event is on disk, or when it changes nothing that is not on disk already. An
-// alarm does not wait for that: the book has been told before the disk is asked.
+// 200 is said when the event and its incident are on disk, or when it changes nothing that is not
+// on disk already. An alarm does not wait for that: the book has been told before the disk is
+// asked.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/time.h"
+#include "gateway/keeper.h"
 #include "incident/incident_book.h"
 #include "store/store.h"
 #include "web/metrics.h"
@@ -44,6 +46,7 @@ class Intake {
   struct Deps {
     IncidentBook& book;
     Store& store;
+    Keeper& keeper;
     GatewayMetrics& metrics;
     std::function<JobPresence(const std::string& host)> presence;
     // Rings what the book decided and queues the incidents it touched for the disk.

@@ -24,19 +24,33 @@ void Keeper::Keep(const std::vector<std::string>& incidents) {
   for (const std::string& id : incidents) Put(id);
 }
 
+void Keeper::KeepBefore(const std::string& incident) {
+  if (!kept(incident)) Put(incident);
+}
+
 void Keeper::Put(const std::string& id) {
   const Incident* incident = book_.Find(id);
   if (incident == nullptr) return;
   store_.PutIncident(id, WriteIncidentDocument(*incident), NeededAtStart(*incident),
                      [this, alive = alive_, id](const Status& status) {
-                       if (*alive && !status.ok()) unsaved_.insert(id);
+                       if (!*alive) return;
+                       if (status.ok()) {
+                         unsaved_.erase(id);
+                       } else {
+                         unsaved_.insert(id);
+                       }
                      });
 }
 
 void Keeper::Tick() {
-  for (size_t i = 0; i < kKeptPerTickMax && !unsaved_.empty(); ++i) {
-    std::string id = *unsaved_.begin();
-    unsaved_.erase(unsaved_.begin());
+  std::vector<std::string> again;
+  for (const std::string& id : unsaved_) {
+    if (again.size() >= kKeptPerTickMax) break;
+    again.push_back(id);
+  }
+  for (const std::string& id : again) {
+    // One that the book has forgotten cannot be kept any more.
+    if (book_.Find(id) == nullptr) unsaved_.erase(id);
     Put(id);
   }
   Keep(book_.TakeCounted(kKeptPerTickMax));

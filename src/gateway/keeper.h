@@ -21,6 +21,11 @@ class Keeper {
   ~Keeper();
 
   void Keep(const std::vector<std::string>& incidents);
+  // Before an event of this incident is stored: if the disk has refused the incident, it is asked
+  // again first.
+  void KeepBefore(const std::string& incident);
+  // False while the disk's last word on it was a refusal.
+  bool kept(const std::string& incident) const { return !unsaved_.contains(incident); }
   // About once a second.
   void Tick();
 
