@@ -1,5 +1,7 @@
 #include "probe/host/process_vitals.h"
 
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,10 +97,24 @@ ProcessVitals::ProcessVitals(ProcFiles proc, int pid, uint64_t start_ticks)
     : proc_(std::move(proc)),
       pid_(pid),
       start_ticks_(start_ticks),
-      idle_(static_cast<double>(sysconf(_SC_CLK_TCK))) {}
+      idle_(static_cast<double>(sysconf(_SC_CLK_TCK))) {
+  if (proc_.proc() != "/proc") return;
+  ends_ = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  // Only now is it certain that what the descriptor names is the process we mean.
+  if (ends_.open() && !Read()) ends_.Close();
+}
 
 bool ProcessVitals::Alive() {
   if (dead_) return false;
+  if (!ends_.open()) return Read();
+  pollfd ended{ends_.get(), POLLIN, 0};
+  if (poll(&ended, 1, 0) == 0) return true;
+  dead_ = true;
+  ends_.Close();
+  return false;
+}
+
+bool ProcessVitals::Read() {
   const Result<ProcStat> stat = proc_.Stat(pid_);
   if (!stat.ok()) {
     // Only "no such process" is death; that we cannot look is not.
@@ -112,7 +128,7 @@ bool ProcessVitals::Alive() {
 
 Vitals ProcessVitals::Look(Instant now) {
   Vitals vitals;
-  if (!Alive()) {
+  if (!Alive() || !Read()) {
     vitals.state = ProcessState::kDead;
     vitals.ending = sigterm_seen_.has_value() && now - *sigterm_seen_ < kEndingFor;
     return vitals;

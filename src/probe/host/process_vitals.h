@@ -68,7 +68,8 @@ class ProcessVitals {
  public:
   ProcessVitals(ProcFiles proc, int pid, uint64_t start_ticks);
 
-  // Whether it is still the process it was: cheap, one file.
+  // Whether it is still the process it was. With a kernel that tells when a process ends this costs
+  // next to nothing.
   bool Alive();
   // State, tracer, freezer and pending SIGTERM, read now; idle as last measured.
   Vitals Look(Instant now);
@@ -77,10 +78,12 @@ class ProcessVitals {
 
  private:
   TreeCounters Count(const ProcessTree& tree);
+  bool Read();
 
   ProcFiles proc_;
   int pid_;
   uint64_t start_ticks_;
+  OwnedFd ends_;  // readable once the process has ended; not open where the kernel cannot tell
   bool dead_ = false;
   ProcessState state_ = ProcessState::kUnknown;
   std::optional<Instant> sigterm_seen_;

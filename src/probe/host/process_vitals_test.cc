@@ -1,6 +1,9 @@
 #include "probe/host/process_vitals.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "probe/host/testing_proc.h"
 
@@ -146,6 +149,27 @@ TEST(ProcessVitals, DeadIsGoneOrZombieOrAnotherProcessAndStaysDead) {
   proc.Write(process);
   EXPECT_FALSE(gone.Alive());
   EXPECT_EQ(gone.Look({}).state, ProcessState::kDead);
+}
+
+TEST(ProcessVitals, SeesARealProcessEnd) {
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const ProcFiles proc;
+  const Result<ProcStat> stat = proc.Stat(child);
+  ASSERT_TRUE(stat.ok());
+  ProcessVitals vitals(proc, child, stat->start_ticks);
+  ProcessVitals another(proc, child, stat->start_ticks + 1);
+  EXPECT_TRUE(vitals.Alive());
+  EXPECT_FALSE(another.Alive());
+  kill(child, SIGKILL);
+  siginfo_t info;
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);  // a zombie is dead enough
+  EXPECT_FALSE(vitals.Alive());
+  EXPECT_EQ(vitals.Look({}).state, ProcessState::kDead);
+  waitpid(child, nullptr, 0);
 }
 
 TEST(ProcessVitals, MeasuresTheTreeWithoutNcclsThreads) {
