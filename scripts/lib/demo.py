@@ -23,6 +23,7 @@ import urllib.request
 
 SAMPLE_KEY, SAMPLE_SECRET = "gpu_cluster_sentinel", "AI#TrainSecureHMACSecretKey2026"
 RED_LIMIT_MS = 2000
+VOICE_HOLD_S = 10  # a dead or late rank is spoken of only if it stays so: port flaps heal in about 9 s
 RACKS = ("A03", "A04", "B01", "B02")
 REFERENCE_EVENT = {
     "cluster_rack": "机架 A03", "node_host": "gpu-worker-08-5f7c9d8b4a", "event_type": "NCCL_TIMEOUT",
@@ -299,6 +300,14 @@ def red_message(status):
     return None
 
 
+def spoken_message(status):
+    """The first red message that was heard. With a held voice it is a later one than the first that was seen."""
+    for message in status.get("history", []):
+        if message.get("color", "").upper() == "#FF0000" and message.get("first_sound_mono_ms") is not None:
+            return message
+    return None
+
+
 def right_culprit(verdict, truth):
     """The culprit is the rank at fault; a network fault may be named by its edge or by its two ends instead."""
     culprit = verdict["culprit"]
@@ -352,9 +361,10 @@ def describe_operation(incident):
     return f"{operation['func']} #{operation['seq']}" if operation else "an operation"
 
 
-def watch(site, replay, timeline, truth, seconds):
+def watch(site, replay, timeline, truth, wait_for_held_voice):
     """Follows one replay until the lamp is red and has spoken, or its time is over."""
     told, hang, red = set(), None, None
+    seconds = truth["seconds"]
     settle = 2.5 if truth["expected"] is None else 4.0
     deadline = None
     hard_deadline = time.monotonic() + seconds + 30
@@ -373,12 +383,17 @@ def watch(site, replay, timeline, truth, seconds):
                     hang = incident
         if hang:
             tell_incident(timeline, hang, told)
-        red = red_message(site.terminal())
+        status = site.terminal()
+        red = red_message(status)
         if red and "lamp" not in told:
             told.add("lamp")
             timeline.say("lamp", "red", f"{lamp_of(red)}  {red['text']}")
-        if red and red.get("first_sound_mono_ms") is not None:
-            timeline.say("voice", "red", f"first sound; spoken: {red.get('spoken') or red['text']}")
+            if red.get("audio_mode") == "off":
+                timeline.more(f"the voice waits {VOICE_HOLD_S} s, in case it heals")
+                deadline = time.monotonic() + (VOICE_HOLD_S + 3 if wait_for_held_voice else 0)
+        spoken = spoken_message(status)
+        if spoken:
+            timeline.say("voice", "red", f"first sound; spoken: {spoken['spoken']}")
             break
         ended = replay.first("end") or replay.first("stall") or replay.process.poll() is not None
         if ended and deadline is None:
@@ -386,7 +401,7 @@ def watch(site, replay, timeline, truth, seconds):
         if time.monotonic() > hard_deadline or (deadline and time.monotonic() > deadline):
             break
         time.sleep(0.02)
-    return hang, red
+    return hang, red, spoken_message(site.terminal())
 
 
 def run_replay(options, timeline, recording, truth, directory):
@@ -399,8 +414,8 @@ def run_replay(options, timeline, recording, truth, directory):
         timeline.say("ready", "blue", f"gateway {site.gateway_url}, {len(hosts)} agents, virtual terminal {site.terminal_url}/")
         replay = Replay(options.build, recording, boards, directory / "sentinel-ring.log")
         timeline.say("replay", "blue", f"{recording.name}: {truth['ranks']} ranks, {truth['seconds']:.1f} s of NCCL callbacks")
-        hang, red = watch(site, replay, timeline, truth, truth["seconds"])
-        result = measure(replay, hang, red)
+        hang, red, spoken = watch(site, replay, timeline, truth, wait_for_held_voice=options.runs == 1)
+        result = measure(replay, hang, red, spoken)
         result["ok"], result["why"] = judge(truth, hang, result)
         if options.hold:
             hold(timeline, site)
@@ -413,7 +428,7 @@ def run_replay(options, timeline, recording, truth, directory):
         shutil.rmtree(boards, ignore_errors=True)
 
 
-def measure(replay, hang, red):
+def measure(replay, hang, red, spoken):
     stall = replay.first("stall")
     zero = stall["mono_ms"] if stall else None
     stages = hang.get("mono_ms", {}) if hang else {}
@@ -427,11 +442,11 @@ def measure(replay, hang, red):
     culprit = hang["culprit"] if hang else None
     return {
         "suspect_ms": since_stall(stages.get("suspected")), "blamed_ms": since_stall(stages.get("red")), "red_ms": red_ms,
-        "voice_ms": since_stall(red.get("first_sound_mono_ms")) if red else None,
+        "voice_ms": since_stall(spoken["first_sound_mono_ms"]) if spoken else None,
         "class": hang["class"] if hang and (red or stages.get("red") is not None) else None,
         "culprit": {name: culprit.get(name) for name in ("rank", "host", "rack", "gpu", "edge")} if culprit and red else None,
         "evidence": [line["en"] for line in hang.get("evidence", [])] if hang and red else [],
-        "lamp": lamp_of(red) if red else None, "spoken": red.get("spoken") if red else None,
+        "lamp": lamp_of(red) if red else None, "spoken": spoken["spoken"] if spoken else None,
     }
 
 
@@ -445,16 +460,17 @@ def run_event(options, timeline, directory):
         request = urllib.request.Request(site.gateway_url + "/api/v1/gpu_event", data=body, method="POST")
         with urllib.request.urlopen(request, timeout=3) as answer:
             timeline.say("posted", "yellow", f"{REFERENCE_EVENT['event_type']} of {REFERENCE_EVENT['node_host']}: {answer.status}")
-        deadline, red = time.monotonic() + 5, None
-        while time.monotonic() < deadline and not (red and red.get("first_sound_mono_ms") is not None):
+        deadline, red, spoken = time.monotonic() + 5, None, None
+        while time.monotonic() < deadline and not spoken:
             site.check_alive()
-            red = red_message(site.terminal())
+            status = site.terminal()
+            red, spoken = red_message(status), spoken_message(status)
             time.sleep(0.01)
         result = {"red_ms": None, "voice_ms": None, "lamp": None, "spoken": None, "ok": False, "why": "no red lamp"}
         if red:
-            result.update(red_ms=round(red["first_frame_mono_ms"] - posted, 1), lamp=lamp_of(red), spoken=red.get("spoken"))
-            if red.get("first_sound_mono_ms") is not None:
-                result["voice_ms"] = round(red["first_sound_mono_ms"] - posted, 1)
+            result.update(red_ms=round(red["first_frame_mono_ms"] - posted, 1), lamp=lamp_of(red))
+            if spoken:
+                result.update(voice_ms=round(spoken["first_sound_mono_ms"] - posted, 1), spoken=spoken["spoken"])
             timeline.say("lamp", "red", f"{lamp_of(red)}  {red['text']}")
             right = red["text"] == REFERENCE_TEXT and lamp_of(red).upper() == "#FF0000 FLASH"
             result["ok"] = right and result["red_ms"] < RED_LIMIT_MS
