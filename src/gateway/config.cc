@@ -1,25 +1,14 @@
 #include "gateway/config.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
 
-#include "gateway/toml_reader.h"
+#include "config/config_file.h"
+#include "config/toml_reader.h"
 #include "signal/terminal_driver.h"
 
 namespace sentinel {
 namespace {
-
-constexpr size_t kNameBytesMax = 64;
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Error{ErrorCode::kNotFound, path + ": cannot be read"};
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 void ReadEndpoints(TomlReader* reader, std::string_view key, uint16_t default_port,
                    std::vector<Endpoint>* out) {
@@ -29,129 +18,108 @@ void ReadEndpoints(TomlReader* reader, std::string_view key, uint16_t default_po
   out->clear();
   for (const std::string& text : texts) {
     Result<Endpoint> endpoint = ParseEndpoint(text, default_port);
-    if (!endpoint.ok()) return reader->Fail(reader->Wrong(key, endpoint.error().message));
+    if (!endpoint.ok()) return reader->Wrong(key, endpoint.error().message);
     out->push_back(*endpoint);
   }
 }
 
-void ReadLevel(TomlReader* reader, std::string_view key, std::optional<Severity>* out) {
-  std::string level;
-  reader->Text(key, &level);
-  if (level.empty()) return;
-  *out = SeverityFromName(level);
-  if (!*out) reader->Fail(reader->Wrong(key, "one of P0, P1, NOTICE, NORMAL is expected"));
+Result<Severity> Level(const std::string& name) {
+  const std::optional<Severity> level = SeverityFromName(name);
+  if (level) return *level;
+  return Error{ErrorCode::kInvalidArgument, "one of P0, P1, NOTICE, NORMAL is expected"};
 }
 
-bool IsName(const std::string& name) {
-  return !name.empty() && name.size() <= kNameBytesMax &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) || c == '-' || c == '_' || c == '.';
-         });
+bool Known(const GatewayConfig& config, const std::string& terminal) {
+  return std::any_of(config.terminals.begin(), config.terminals.end(),
+                     [&](const TerminalConfig& t) { return t.name == terminal; });
 }
 
-Status ReadTerminals(TomlReader* reader, GatewayConfig* config) {
-  for (const toml::table* table : reader->Tables("terminals")) {
-    TomlReader entry(*table, reader->file());
-    TerminalConfig terminal;
-    std::string address;
-    std::string protocol = "v1";
-    entry.Text("name", &terminal.name);
-    entry.Text("address", &address);
-    entry.Text("key_file", &terminal.key_file);
-    entry.Text("protocol", &protocol);
-    TRY(entry.Finish());
-    if (!IsName(terminal.name)) {
-      return entry.Wrong("name", "1 to 64 letters, digits, '-', '_' and '.' are expected");
-    }
-    if (protocol != "v1") return entry.Wrong("protocol", "\"v1\" is expected");
-    Result<Endpoint> endpoint = ParseEndpoint(address, kTerminalPort);
-    if (!endpoint.ok()) return entry.Wrong("address", endpoint.error().message);
+void ReadTerminal(TomlReader* reader, GatewayConfig* config) {
+  TerminalConfig terminal;
+  std::string address;
+  std::string protocol;
+  reader->Name("name", &terminal.name);
+  reader->Text("address", &address);
+  reader->Text("key_file", &terminal.key_file);
+  reader->Choice<std::string>("protocol", {{"v1", "v1"}}, &protocol);
+  const Result<Endpoint> endpoint = ParseEndpoint(address, kTerminalPort);
+  if (endpoint.ok()) {
     terminal.address = *endpoint;
-    for (const TerminalConfig& other : config->terminals) {
-      if (other.name == terminal.name) return entry.Wrong("name", "it is taken already");
-    }
-    config->terminals.push_back(std::move(terminal));
+  } else {
+    reader->Wrong("address", endpoint.error().message);
   }
-  return {};
+  if (terminal.name.empty()) reader->Wrong("name", "it is missing");
+  if (Known(*config, terminal.name)) reader->Wrong("name", "it is taken already");
+  config->terminals.push_back(std::move(terminal));
 }
 
-Status CheckTerminalNames(const TomlReader& reader, const std::vector<std::string>& names,
-                          const GatewayConfig& config) {
-  for (const std::string& name : names) {
-    bool known = std::any_of(config.terminals.begin(), config.terminals.end(),
-                             [&](const TerminalConfig& t) { return t.name == name; });
-    if (!known) return reader.Wrong("terminals", "there is no terminal '" + name + "'");
+void ReadRoute(TomlReader* reader, GatewayConfig* config) {
+  Route route;
+  reader->Text("rack", &route.rack);
+  reader->Parsed("level", Level, &route.level);
+  reader->Texts("terminals", &route.terminals);
+  if (route.terminals.empty()) reader->Wrong("terminals", "at least one is expected");
+  for (const std::string& name : route.terminals) {
+    if (!Known(*config, name)) reader->Wrong("terminals", "there is no terminal '" + name + "'");
   }
-  return {};
+  config->routes.push_back(std::move(route));
 }
 
-Status ReadRoutes(TomlReader* reader, GatewayConfig* config) {
-  for (const toml::table* table : reader->Tables("routes")) {
-    TomlReader entry(*table, reader->file());
-    Route route;
-    entry.Text("rack", &route.rack);
-    ReadLevel(&entry, "level", &route.level);
-    entry.Texts("terminals", &route.terminals);
-    TRY(entry.Finish());
-    if (route.terminals.empty()) return entry.Wrong("terminals", "at least one is expected");
-    TRY(CheckTerminalNames(entry, route.terminals, *config));
-    config->routes.push_back(std::move(route));
-  }
-  return {};
+void ReadSite(TomlReader* reader, GatewayConfig* config) {
+  reader->Text("timezone", &config->timezone);
+  reader->Choice<Language>("language",
+                           {{"zh-CN", Language::kChinese}, {"en-US", Language::kEnglish}},
+                           &config->incidents.language);
 }
 
-Status ReadSite(TomlReader* reader, GatewayConfig* config) {
-  const toml::table* table = reader->Table("site");
-  if (table == nullptr) return {};
-  TomlReader entry(*table, reader->file());
-  std::string language = "zh-CN";
-  entry.Text("timezone", &config->timezone);
-  entry.Text("language", &language);
-  TRY(entry.Finish());
-  if (language != "zh-CN" && language != "en-US") {
-    return entry.Wrong("language", "\"zh-CN\" or \"en-US\" is expected");
-  }
-  config->incidents.language = language == "zh-CN" ? Language::kChinese : Language::kEnglish;
-  return {};
-}
-
-Status ReadDetection(TomlReader* reader, CorrelateOptions* options) {
-  const toml::table* table = reader->Table("detection");
-  if (table == nullptr) return {};
-  TomlReader entry(*table, reader->file());
-  std::optional<int64_t> history;
-  entry.Integer("late_history_min", 0, 1'000'000'000, &history);
-  entry.Millis("confirm_apart_ms", &options->confirm_apart);
-  entry.Millis("red_after_ms", &options->red_after);
-  entry.Millis("dead_red_after_ms", &options->dead_red_after);
-  entry.Millis("arrival_lag_max_ms", &options->arrival_lag_max);
-  entry.Millis("late_limit_ms", &options->late_limit);
-  entry.Millis("agent_silent_ms", &options->agent_silent_after);
-  entry.Millis("node_silent_ms", &options->node_silent_after);
-  TRY(entry.Finish());
-  if (history) options->late_history_min = static_cast<uint64_t>(*history);
-  return {};
+void ReadDetection(TomlReader* reader, CorrelateOptions* options) {
+  reader->Whole("late_history_min", 0, 1'000'000'000, &options->late_history_min);
+  reader->Millis("confirm_apart_ms", &options->confirm_apart);
+  reader->Millis("red_after_ms", &options->red_after);
+  reader->Millis("dead_red_after_ms", &options->dead_red_after);
+  reader->Millis("arrival_lag_max_ms", &options->arrival_lag_max);
+  reader->Millis("late_limit_ms", &options->late_limit);
+  reader->Millis("agent_silent_ms", &options->agent_silent_after);
+  reader->Millis("node_silent_ms", &options->node_silent_after);
 }
 
 // A row of the event table: what is left out stays as it is.
-Status ReadEvents(TomlReader* reader, EventTable* events) {
-  for (const toml::table* table : reader->Tables("events")) {
-    TomlReader entry(*table, reader->file());
-    std::string type;
-    entry.Text("type", &type);
-    const EventKind* known = events->Find(type);
-    EventKind kind = known == nullptr ? events->unknown() : *known;
-    std::optional<Severity> level;
-    ReadLevel(&entry, "level", &level);
-    entry.Text("text_zh", &kind.chinese);
-    entry.Text("text_en", &kind.english);
-    entry.Flag("voice_hold", &kind.voice_hold);
-    TRY(entry.Finish());
-    if (type.empty()) return entry.Wrong("type", "an event type is expected");
-    if (level) kind.severity = *level;
-    events->Set(type, std::move(kind));
+void ReadEvent(TomlReader* reader, EventTable* events) {
+  std::string type;
+  reader->Text("type", &type);
+  const EventKind* known = events->Find(type);
+  EventKind kind = known == nullptr ? events->unknown() : *known;
+  reader->Parsed("level", Level, &kind.severity);
+  reader->Text("text_zh", &kind.chinese);
+  reader->Text("text_en", &kind.english);
+  reader->Flag("voice_hold", &kind.voice_hold);
+  if (type.empty()) return reader->Wrong("type", "an event type is expected");
+  events->Set(type, std::move(kind));
+}
+
+void ReadHost(TomlReader* reader, std::vector<HostEntry>* hosts) {
+  HostEntry host;
+  reader->Text("name", &host.name);
+  reader->Text("rack", &host.rack);
+  reader->Text("alias", &host.alias);
+  reader->Whole("unit", 0, 1000, &host.unit);
+  reader->Texts("terminals", &host.terminals);
+  reader->Numbers("gpus", &host.gpus);
+  if (host.name.empty()) reader->Wrong("name", "a host name is expected");
+  hosts->push_back(std::move(host));
+}
+
+Result<std::vector<HostEntry>> ReadInventory(const std::string& path, const GatewayConfig& config) {
+  const std::string text = TRY(ReadConfigFile(path));
+  std::vector<HostEntry> hosts = TRY(ParseInventory(text, path));
+  for (const HostEntry& host : hosts) {
+    for (const std::string& name : host.terminals) {
+      if (Known(config, name)) continue;
+      return Error{ErrorCode::kInvalidArgument,
+                   path + ": host " + host.name + ": there is no terminal '" + name + "'"};
+    }
   }
-  return {};
+  return hosts;
 }
 
 }  // namespace
@@ -164,38 +132,15 @@ GatewayConfig DefaultGatewayConfig() {
 }
 
 Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file) {
-  toml::table table = TRY(ParseToml(text, file));
-  TomlReader reader(table, file);
+  TomlReader reader = TRY(TomlReader::Parse(text, file));
   std::vector<HostEntry> hosts;
-  for (const toml::table* host : reader.Tables("host")) {
-    TomlReader entry(*host, file);
-    HostEntry one;
-    std::optional<int64_t> unit;
-    entry.Text("name", &one.name);
-    entry.Text("rack", &one.rack);
-    entry.Text("alias", &one.alias);
-    entry.Integer("unit", 0, 1000, &unit);
-    entry.Texts("terminals", &one.terminals);
-    if (const toml::table* gpus = entry.Table("gpus")) {
-      for (const auto& [pci, index] : *gpus) {
-        if (!index.is_integer()) {
-          return entry.Wrong("gpus", "PCI ids with card numbers are expected");
-        }
-        one.gpus[std::string(pci.str())] = static_cast<int>(index.as_integer()->get());
-      }
-    }
-    TRY(entry.Finish());
-    if (one.name.empty()) return entry.Wrong("name", "a host name is expected");
-    if (unit) one.unit = static_cast<int>(*unit);
-    hosts.push_back(std::move(one));
-  }
+  reader.Sections("host", [&hosts](TomlReader& host) { ReadHost(&host, &hosts); });
   TRY(reader.Finish());
   return hosts;
 }
 
 Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file) {
-  toml::table table = TRY(ParseToml(text, file));
-  TomlReader reader(table, file);
+  TomlReader reader = TRY(TomlReader::Parse(text, file));
   GatewayConfig config = DefaultGatewayConfig();
   ReadEndpoints(&reader, "listen", kGatewayPort, &config.listen);
   ReadEndpoints(&reader, "agents", kAgentPort, &config.agents);
@@ -203,44 +148,26 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Text("key_file", &config.key_file);
   std::string inventory;
   reader.Text("inventory", &inventory);
-  TRY(ReadTerminals(&reader, &config));
-  TRY(ReadRoutes(&reader, &config));
-  TRY(ReadSite(&reader, &config));
-  TRY(ReadDetection(&reader, &config.detection));
-  TRY(ReadEvents(&reader, &config.incidents.table));
-  if (const toml::table* voice = reader.Table("voice")) {
-    TomlReader entry(*voice, file);
-    entry.Millis("hold_ms", &config.incidents.voice_hold);
-    TRY(entry.Finish());
+  reader.Sections("terminals", [&](TomlReader& terminal) { ReadTerminal(&terminal, &config); });
+  reader.Sections("routes", [&](TomlReader& route) { ReadRoute(&route, &config); });
+  reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
+  reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config.detection); });
+  reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
+  reader.Section("voice",
+                 [&](TomlReader& voice) { voice.Millis("hold_ms", &config.incidents.voice_hold); });
+  for (const TerminalConfig& terminal : config.terminals) {
+    if (!terminal.key_file.empty() || !config.key_file.empty()) continue;
+    reader.Wrong("key_file",
+                 "it is missing: the file with the key and secret that messages to terminal '" +
+                     terminal.name + "' are signed with");
   }
   TRY(reader.Finish());
-  for (const TerminalConfig& terminal : config.terminals) {
-    if (terminal.key_file.empty() && config.key_file.empty()) {
-      return reader.Wrong("key_file",
-                          "it is missing: the file with the key and secret that messages to "
-                          "terminal '" +
-                              terminal.name + "' are signed with");
-    }
-  }
-  if (!inventory.empty()) {
-    std::string hosts = TRY(ReadFile(inventory));
-    config.hosts = TRY(ParseInventory(hosts, inventory));
-    for (const HostEntry& host : config.hosts) {
-      for (const std::string& name : host.terminals) {
-        bool known = std::any_of(config.terminals.begin(), config.terminals.end(),
-                                 [&](const TerminalConfig& t) { return t.name == name; });
-        if (!known) {
-          return Error{ErrorCode::kInvalidArgument,
-                       inventory + ": host " + host.name + ": there is no terminal '" + name + "'"};
-        }
-      }
-    }
-  }
+  if (!inventory.empty()) config.hosts = TRY(ReadInventory(inventory, config));
   return config;
 }
 
 Result<GatewayConfig> LoadGatewayConfig(const std::string& path) {
-  std::string text = TRY(ReadFile(path));
+  const std::string text = TRY(ReadConfigFile(path));
   return ParseGatewayConfig(text, path);
 }
 

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
+
+#include "config/toml_reader.h"
 
 namespace sentinel {
 namespace {
@@ -71,19 +71,6 @@ Result<std::string> ReadOwnersFile(const std::string& path) {
   return text;
 }
 
-Error Misplaced(const std::string& path, const toml::source_region& where, const std::string& why) {
-  return Error{ErrorCode::kInvalidArgument, path + ":" + std::to_string(where.begin.line) + ":" +
-                                                std::to_string(where.begin.column) + ": " + why};
-}
-
-Result<toml::table> ParseToml(const std::string& path, const std::string& text) {
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return Misplaced(path, error.source(), std::string(error.description()));
-  }
-}
-
 bool FitsAHeader(const std::string& key) {
   for (unsigned char c : key) {
     if (c <= 0x20 || c >= 0x7f) return false;
@@ -95,19 +82,11 @@ bool FitsAHeader(const std::string& key) {
 
 Result<KeyPair> LoadKeyFile(const std::string& path, SampleKey sample) {
   std::string text = TRY(ReadOwnersFile(path));
-  toml::table table = TRY(ParseToml(path, text));
+  TomlReader reader = TRY(TomlReader::Parse(text, path));
   KeyPair pair;
-  for (const auto& [name, node] : table) {
-    std::string* field = name == "key" ? &pair.key : name == "secret" ? &pair.secret : nullptr;
-    if (field == nullptr) {
-      return Misplaced(path, node.source(),
-                       "unknown key '" + std::string(name.str()) + "'; allowed: key, secret");
-    }
-    if (!node.is_string()) {
-      return Misplaced(path, node.source(), std::string(name.str()) + " must be a string");
-    }
-    *field = node.as_string()->get();
-  }
+  reader.Text("key", &pair.key);
+  reader.Text("secret", &pair.secret);
+  TRY(reader.Finish());
   if (pair.key.empty()) return Failed(ErrorCode::kInvalidArgument, path, "key is missing");
   if (pair.secret.empty()) return Failed(ErrorCode::kInvalidArgument, path, "secret is missing");
   if (!FitsAHeader(pair.key)) {

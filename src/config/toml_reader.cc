@@ -1,0 +1,184 @@
+#include "config/toml_reader.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <optional>
+
+namespace sentinel {
+namespace {
+
+constexpr size_t kNameBytesMax = 64;
+
+Error At(const std::string& file, const toml::source_region& where, const std::string& what) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{}:{}:{}: {}", file, where.begin.line, where.begin.column, what)};
+}
+
+}  // namespace
+
+// toml++ is known to this file alone: its header costs every compilation seconds.
+struct TomlReader::Table {
+  std::shared_ptr<const toml::table> document;  // owns what `nodes` is part of
+  const toml::table* nodes;
+  std::string file;
+  std::vector<std::string> asked;
+  std::optional<Error> error;
+
+  // None if it is not written, or if something was wrong already.
+  const toml::node* Take(std::string_view key) {
+    asked.emplace_back(key);
+    return error ? nullptr : nodes->get(key);
+  }
+  void Read(const toml::table& inner, const std::function<void(TomlReader&)>& read) {
+    TomlReader reader(std::make_unique<Table>(Table{document, &inner, file, {}, {}}));
+    read(reader);
+    const Status finished = reader.Finish();
+    if (!finished.ok() && !error) error = finished.error();
+  }
+};
+
+TomlReader::TomlReader(std::unique_ptr<Table> table) : table_(std::move(table)) {}
+TomlReader::TomlReader(TomlReader&&) noexcept = default;
+TomlReader::~TomlReader() = default;
+
+Result<TomlReader> TomlReader::Parse(std::string_view text, const std::string& file) {
+  try {
+    auto document = std::make_shared<const toml::table>(toml::parse(text));
+    const toml::table* top = document.get();
+    return TomlReader(std::make_unique<Table>(Table{std::move(document), top, file, {}, {}}));
+  } catch (const toml::parse_error& error) {
+    return At(file, error.source(), std::string(error.description()));
+  }
+}
+
+void TomlReader::Wrong(std::string_view key, const std::string& what) {
+  if (table_->error) return;
+  const toml::node* node = table_->nodes->get(key);
+  table_->error = At(table_->file, node == nullptr ? table_->nodes->source() : node->source(),
+                     std::string(key) + ": " + what);
+}
+
+bool TomlReader::ok() const { return !table_->error; }
+
+bool TomlReader::String(std::string_view key, std::string* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return false;
+  if (!node->is_string()) {
+    Wrong(key, "a string is expected");
+    return false;
+  }
+  *out = node->as_string()->get();
+  return true;
+}
+
+void TomlReader::Text(std::string_view key, std::string* out) { String(key, out); }
+
+void TomlReader::Name(std::string_view key, std::string* out) {
+  if (!String(key, out)) return;
+  const bool fits = !out->empty() && out->size() <= kNameBytesMax &&
+                    std::all_of(out->begin(), out->end(), [](unsigned char c) {
+                      return isalnum(c) || c == '-' || c == '_' || c == '.';
+                    });
+  if (!fits) Wrong(key, "1 to 64 letters, digits, '-', '_' and '.' are expected");
+}
+
+void TomlReader::AbsolutePath(std::string_view key, std::string* out) {
+  if (String(key, out) && !out->starts_with('/')) Wrong(key, "an absolute path is expected");
+}
+
+void TomlReader::Flag(std::string_view key, bool* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  if (!node->is_boolean()) return Wrong(key, "true or false is expected");
+  *out = node->as_boolean()->get();
+}
+
+void TomlReader::Decimal(std::string_view key, double min, double max, double* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  const std::optional<double> value = node->value<double>();
+  // A number that is none is within no limits.
+  if (!value || !(*value >= min && *value <= max)) {
+    return Wrong(key, fmt::format("a number from {} to {} is expected", min, max));
+  }
+  *out = *value;
+}
+
+bool TomlReader::Integer(std::string_view key, int64_t min, int64_t max, int64_t* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return false;
+  if (!node->is_integer() || node->as_integer()->get() < min || node->as_integer()->get() > max) {
+    Wrong(key, fmt::format("a whole number from {} to {} is expected", min, max));
+    return false;
+  }
+  *out = node->as_integer()->get();
+  return true;
+}
+
+void TomlReader::Millis(std::string_view key, Duration* out, int64_t min, int64_t max) {
+  int64_t millis = 0;
+  if (Integer(key, min, max, &millis)) *out = std::chrono::milliseconds(millis);
+}
+
+void TomlReader::Texts(std::string_view key, std::vector<std::string>* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  out->clear();
+  if (node->is_string()) return out->push_back(node->as_string()->get());
+  const toml::array* array = node->as_array();
+  if (array == nullptr) return Wrong(key, "a string or an array of strings is expected");
+  for (const toml::node& item : *array) {
+    if (!item.is_string()) return Wrong(key, "an array of strings is expected");
+    out->push_back(item.as_string()->get());
+  }
+}
+
+void TomlReader::Numbers(std::string_view key, std::map<std::string, int>* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  if (!node->is_table()) return Wrong(key, "a table of names with whole numbers is expected");
+  for (const auto& [name, number] : *node->as_table()) {
+    const int64_t* value = number.is_integer() ? &number.as_integer()->get() : nullptr;
+    if (value == nullptr || *value < 0 || *value > std::numeric_limits<int>::max()) {
+      return Wrong(key, "'" + std::string(name.str()) + "' has no whole number from 0 on");
+    }
+    (*out)[std::string(name.str())] = static_cast<int>(*value);
+  }
+}
+
+void TomlReader::Section(std::string_view key, const std::function<void(TomlReader&)>& read) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  if (!node->is_table()) return Wrong(key, "a table is expected");
+  table_->Read(*node->as_table(), read);
+}
+
+void TomlReader::Sections(std::string_view key, const std::function<void(TomlReader&)>& read) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  const toml::array* array = node->as_array();
+  const bool fits = array != nullptr && std::all_of(array->begin(), array->end(),
+                                                    [](const auto& n) { return n.is_table(); });
+  if (!fits) return Wrong(key, "[[" + std::string(key) + "]] tables are expected");
+  for (const toml::node& item : *array) {
+    if (ok()) table_->Read(*item.as_table(), read);
+  }
+}
+
+Status TomlReader::Finish() const {
+  if (table_->error) return *table_->error;
+  for (const auto& [key, node] : *table_->nodes) {
+    const std::string name(key.str());
+    const std::vector<std::string>& asked = table_->asked;
+    if (std::find(asked.begin(), asked.end(), name) != asked.end()) continue;
+    return At(table_->file, key.source(),
+              fmt::format("unknown key '{}'; allowed here: {}", name, fmt::join(asked, ", ")));
+  }
+  return {};
+}
+
+}  // namespace sentinel

@@ -1,0 +1,132 @@
+#include "config/toml_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sentinel {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+enum class Colour { kRed, kGreen };
+
+// A file with one of everything.
+struct Settings {
+  std::string name = "n";
+  std::string path = "/p";
+  bool flag = false;
+  double level = -9;
+  int count = 3;
+  Duration wait = milliseconds(250);
+  std::vector<std::string> texts{"t"};
+  Colour colour = Colour::kRed;
+  std::map<std::string, int> numbers;
+  std::vector<int> rows;
+};
+
+Result<Settings> Read(std::string_view text) {
+  TomlReader reader = TRY(TomlReader::Parse(text, "f.toml"));
+  Settings settings;
+  reader.Name("name", &settings.name);
+  reader.AbsolutePath("path", &settings.path);
+  reader.Flag("flag", &settings.flag);
+  reader.Section("more", [&](TomlReader& more) {
+    more.Decimal("level", -60, 0, &settings.level);
+    more.Whole("count", 1, 9, &settings.count);
+    more.Millis("wait_ms", &settings.wait, 5, 1000);
+    more.Texts("texts", &settings.texts);
+    more.Choice<Colour>("colour", {{"red", Colour::kRed}, {"green", Colour::kGreen}},
+                        &settings.colour);
+    more.Numbers("numbers", &settings.numbers);
+  });
+  reader.Sections("rows", [&](TomlReader& row) {
+    int at = 0;
+    row.Whole("at", 0, 100, &at);
+    if (at == 13) row.Wrong("at", "nobody sits there");
+    settings.rows.push_back(at);
+  });
+  TRY(reader.Finish());
+  return settings;
+}
+
+std::string Complaint(std::string_view text) {
+  const Result<Settings> settings = Read(text);
+  return settings.ok() ? "" : settings.error().message;
+}
+
+TEST(TomlReader, WhatIsNotWrittenStaysAsItWas) {
+  const Result<Settings> settings = Read("");
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->name, "n");
+  EXPECT_EQ(settings->wait, milliseconds(250));
+  EXPECT_EQ(settings->texts, std::vector<std::string>{"t"});
+}
+
+TEST(TomlReader, TakesEachKind) {
+  const Result<Settings> settings = Read(R"(
+name = "hall-1"
+path = "/var"
+flag = true
+[more]
+level = -12
+count = 9
+wait_ms = 5
+texts = "one"
+colour = "green"
+numbers = { "0000:3b:00.0" = 2 }
+[[rows]]
+at = 1
+[[rows]]
+at = 2
+)");
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  EXPECT_EQ(settings->name, "hall-1");
+  EXPECT_TRUE(settings->flag);
+  EXPECT_EQ(settings->level, -12);
+  EXPECT_EQ(settings->count, 9);
+  EXPECT_EQ(settings->wait, milliseconds(5));
+  EXPECT_EQ(settings->texts, std::vector<std::string>{"one"});
+  EXPECT_EQ(settings->colour, Colour::kGreen);
+  EXPECT_EQ(settings->numbers.at("0000:3b:00.0"), 2);
+  EXPECT_EQ(settings->rows, (std::vector<int>{1, 2}));
+}
+
+TEST(TomlReader, AnUnknownKeyIsRefusedWithItsPlaceAndWhatIsAllowedThere) {
+  EXPECT_EQ(Complaint("flag = true\nflog = 1"),
+            "f.toml:2:1: unknown key 'flog'; allowed here: name, path, flag, more, rows");
+  EXPECT_THAT(
+      Complaint("[more]\nname = 'x'"),
+      testing::AllOf(StartsWith("f.toml:2:1: unknown key 'name'"), HasSubstr("level, count")));
+  EXPECT_THAT(Complaint("[[rows]]\nat = 1\n[[rows]]\nto = 1"), StartsWith("f.toml:4:1:"));
+}
+
+TEST(TomlReader, AWrongValueIsToldWithItsPlace) {
+  EXPECT_EQ(Complaint("name = 5"), "f.toml:1:8: name: a string is expected");
+  EXPECT_THAT(Complaint("name = 'a b'"), StartsWith("f.toml:1:8: name: 1 to 64 letters"));
+  EXPECT_THAT(Complaint("path = 'var'"), HasSubstr("path: an absolute path"));
+  EXPECT_THAT(Complaint("path = ''"), HasSubstr("path: an absolute path"));
+  EXPECT_THAT(Complaint("flag = 1"), HasSubstr("flag: true or false"));
+  EXPECT_THAT(Complaint("more = 1"), HasSubstr("more: a table"));
+  EXPECT_THAT(Complaint("rows = 1"), HasSubstr("[[rows]] tables"));
+  EXPECT_THAT(Complaint("rows = [1]"), HasSubstr("[[rows]] tables"));
+  EXPECT_THAT(Complaint("[more]\nlevel = 6"), HasSubstr("level: a number from -60 to 0"));
+  EXPECT_THAT(Complaint("[more]\nlevel = nan"), HasSubstr("level: a number"));
+  EXPECT_THAT(Complaint("[more]\ncount = 10"), HasSubstr("count: a whole number from 1 to 9"));
+  EXPECT_THAT(Complaint("[more]\ncount = 1.5"), HasSubstr("count: a whole number"));
+  EXPECT_THAT(Complaint("[more]\nwait_ms = 1"), HasSubstr("wait_ms: a whole number from 5"));
+  EXPECT_THAT(Complaint("[more]\ntexts = ['a', 1]"), HasSubstr("texts: an array of strings"));
+  EXPECT_THAT(Complaint("[more]\ncolour = 'blue'"), HasSubstr("'blue' is not one of red, green"));
+  EXPECT_THAT(Complaint("[more]\nnumbers = { a = -1 }"), HasSubstr("numbers: 'a' has no whole"));
+  EXPECT_THAT(Complaint("name = "), StartsWith("f.toml:1:"));
+}
+
+TEST(TomlReader, TheFirstMistakeIsKept) {
+  EXPECT_THAT(Complaint("flog = 1\nname = 5\nflag = 5"), StartsWith("f.toml:2:8: name"));
+  EXPECT_THAT(Complaint("[[rows]]\nat = 13\n[[rows]]\nat = 'x'"),
+              StartsWith("f.toml:2:6: at: nobody sits there"));
+}
+
+}  // namespace
+}  // namespace sentinel
