@@ -24,7 +24,7 @@ void WatchedGroup::OnDigest(Seat* seat, const Digest& digest, const Around& arou
   judge_ = true;
   if (!suspects) return;
   if (!stall_) {
-    stall_.emplace();
+    stall_ = Stall();  // emplace() is beyond Clang 14 here
     stall_->epoch = around.next_epoch();
     stall_->opened = now;
     // Moving again and again within moments: slow.
