@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """The agent's cost while nothing is wrong: CPU and memory with 8 training processes on the node.
 
-    bench/agent_at_rest.py [--build build/release] [--boards 8] [--channels 32] [--seconds 20] [--working]
+    bench/agent_at_rest.py [--build build/release] [--boards 8] [--channels 32] [--seconds 20] [--working] [--against AGENT]
 
 Each board is made by a process of its own that loads the plugin as NCCL does. At rest they have finished their operations;
-with --working each goes through an operation of 32 channels every 50 ms, so that every scan finds a change.
+with --working each goes through an operation of 32 channels every 50 ms, so that every scan finds a change. The agent is
+connected to a gateway (a stand-in that welcomes it and reads), as it is on a floor where nothing is wrong. With --against
+another build of the agent watches the same boards at the same time, and the ratio of both is told. CPU is what the kernel
+has counted in nanoseconds; in its ticks of 10 ms a percent of a core can hardly be seen.
 """
 import argparse
 import ctypes
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
@@ -90,8 +95,23 @@ def rank_process(options):
 
 
 def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Of all threads of another process, from its CPU clock: clock_getcpuclockid(3), CPUCLOCK_SCHED."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+# Down{welcome{protocol: 1, gateway_id: "bench"}} as a frame: docs/formats/agent-stream.md.
+WELCOME = b"\x0a\x09\x08\x01\x12\x05bench"
+
+
+def gateway(listener):
+    """Welcomes each agent and reads what it says."""
+    def talk(connection):
+        connection.sendall(len(WELCOME).to_bytes(4, "little") + WELCOME)
+        while connection.recv(65536):
+            pass
+
+    while True:
+        threading.Thread(target=talk, args=(listener.accept()[0],), daemon=True).start()
 
 
 def resident_mib(pid):
@@ -111,22 +131,32 @@ def measure(options):
         for child in children:
             if child.stdout.readline().strip() != "ready":
                 raise SystemExit("a rank process did not get ready")
-        config = directory / "agent.toml"
-        config.write_text(f'host = "bench"\nboard_dir = "{directory}"\ngateway = "127.0.0.1:1"\ningest_socket = ""\n'
-                          f'spool_dir = "{directory}/spool"\n')
-        with open(directory / "agent.log", "wb") as log:
-            agent = subprocess.Popen([str(options.build / "apps/sentinel-agent/sentinel-agent"), "--config", str(config)],
-                                     stdout=log, stderr=log)
-        children.append(agent)
+        listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=gateway, args=(listener,), daemon=True).start()
+        programs = [options.build / "apps/sentinel-agent/sentinel-agent"] + [options.against] * bool(options.against)
+        agents = []
+        for number, program in enumerate(programs):
+            config, log = directory / f"agent{number}.toml", directory / f"agent{number}.log"
+            config.write_text(f'host = "bench"\nboard_dir = "{directory}"\ningest_socket = ""\n'
+                              f'gateway = "127.0.0.1:{listener.getsockname()[1]}"\nspool_dir = "{directory}/spool"\n')
+            with open(log, "wb") as output:
+                agents.append(subprocess.Popen([str(program), "--config", str(config)], stdout=output, stderr=output))
+            children.append(agents[-1])
         time.sleep(3)
-        if agent.poll() is not None:
-            raise SystemExit("the agent ended:\n" + (directory / "agent.log").read_text())
-        before, since = cpu_seconds(agent.pid), time.monotonic()
+        for number, agent in enumerate(agents):
+            said = (directory / f"agent{number}.log").read_text()
+            if agent.poll() is not None or "gateway=connected" not in said:
+                raise SystemExit("the agent ended, or found no gateway:\n" + said)
+        before, since = [cpu_seconds(agent.pid) for agent in agents], time.monotonic()
         time.sleep(options.seconds)
-        share = (cpu_seconds(agent.pid) - before) / (time.monotonic() - since)
-        print(f"boards={options.boards} channels={options.channels} {'working' if options.working else 'at rest'}: "
-              f"agent cpu {100 * share:.2f} % of a core, resident {resident_mib(agent.pid):.1f} MiB "
-              f"over {options.seconds:.0f} s")
+        used = [cpu_seconds(agent.pid) - start for agent, start in zip(agents, before)]
+        passed = time.monotonic() - since
+        for program, agent, seconds in zip(programs, agents, used):
+            print(f"boards={options.boards} channels={options.channels} {'working' if options.working else 'at rest'}: "
+                  f"agent cpu {100 * seconds / passed:.2f} % of a core, resident {resident_mib(agent.pid):.1f} MiB "
+                  f"over {options.seconds:.0f} s ({program})")
+        if len(used) == 2:
+            print(f"ratio of their cpu: {used[0] / used[1]:.2f}")
     finally:
         for child in children:
             child.send_signal(signal.SIGTERM)
@@ -141,6 +171,7 @@ def main():
     parser.add_argument("--channels", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--working", action="store_true", help="the ranks go through an operation every 50 ms")
+    parser.add_argument("--against", type=pathlib.Path, help="another build of the agent, to compare with")
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--plugin", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
-
-#include <boost/asio/steady_timer.hpp>
 
 #include "agent/ingest.h"
 #include "agent/node_watch.h"
 #include "agent/stream_client.h"
+#include "agent/ticker.h"
 #include "base/clock.h"
 #include "probe/host/network_interface.h"
 #include "probe/host/pci_gpus.h"
@@ -33,10 +32,9 @@ std::string BootId() {
 
 class NodeAgent final : public Agent, public StreamListener {
  public:
-  NodeAgent(const AgentConfig& config, boost::asio::io_context& io)
+  explicit NodeAgent(const AgentConfig& config)
       : config_(config),
-        node_(NodeWatch::Create({config.host, config.board_dir, config.watch, ListGpus()})),
-        timer_(io) {}
+        node_(NodeWatch::Create({config.host, config.board_dir, config.watch, ListGpus()})) {}
 
   Status Start(boost::asio::io_context& io) {
     const bool serving = !config_.ingest_socket.empty();
@@ -49,8 +47,7 @@ class NodeAgent final : public Agent, public StreamListener {
     stream.hello = {kAgentProtocol, config_.agent_id, BootId(), config_.host, ListGpus()};
     stream.seed = std::hash<std::string>()(config_.agent_id);
     stream_ = StreamClient::Create(io, std::move(stream), this);
-    timer_.expires_after(Duration(0));
-    Wait();
+    ticker_.emplace(io, config_.watch.scan_period, [this] { Tick(); });
     return {};
   }
 
@@ -75,14 +72,6 @@ class NodeAgent final : public Agent, public StreamListener {
     return {};
   }
 
-  void Wait() {
-    timer_.async_wait(
-        [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& cancelled) {
-          // One that is due already comes without an error, also after we have gone.
-          if (!cancelled && !alive.expired()) Tick();
-        });
-  }
-
   void Tick() {
     const Instant now = MonotonicNow();
     for (const UpMessage& message : node_->Scan(now)) stream_->Send(message);
@@ -93,10 +82,6 @@ class NodeAgent final : public Agent, public StreamListener {
       stream_->Send(Heartbeat{node_->boards(), ingest_->queue().size(), stream_->dropped()});
       Complain();
     }
-    // The next scan is due a period after this one was; those that were missed are not made up for.
-    const auto due = timer_.expiry() + config_.watch.scan_period;
-    timer_.expires_at(std::max(due, boost::asio::steady_timer::clock_type::now()));
-    Wait();
   }
 
   void SendEvents(Instant now) {
@@ -177,21 +162,20 @@ class NodeAgent final : public Agent, public StreamListener {
   std::unique_ptr<Ingest> ingest_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<StreamClient> stream_;
-  boost::asio::steady_timer timer_;
   Instant heartbeat_at_{};
   bool away_ = false;
   uint64_t dropped_ = 0;
   bool shedding_ = false;
   uint64_t overslept_ = 0;
   bool sleepy_ = false;
-  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  std::optional<Ticker> ticker_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::Create(const AgentConfig& config,
                                              boost::asio::io_context& io) {
-  auto agent = std::make_unique<NodeAgent>(config, io);
+  auto agent = std::make_unique<NodeAgent>(config);
   TRY(agent->Start(io));
   return std::unique_ptr<Agent>(std::move(agent));
 }

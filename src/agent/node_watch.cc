@@ -1,5 +1,7 @@
 #include "agent/node_watch.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -54,11 +56,10 @@ struct NodeWatch::Board {
   ProcessVitals vitals;
   BoardWatch watch;
 
-  std::array<std::byte, kBoardHeaderBytes> raw{};  // the last header read, as bytes
   std::optional<BoardHeader> header;
+  size_t scan_bytes = kBoardHeaderBytes;  // of the header, that a scan reads
   Instant header_changed;
   std::optional<Instant> imaged_at;
-  std::optional<Instant> alive_at;
   std::optional<Instant> measured_at;
   Instant interest_until{};
   Instant bad_until{};
@@ -66,6 +67,7 @@ struct NodeWatch::Board {
   uint64_t version = 0;
   Instant died_at{};
   Instant asked_at{};
+  std::array<std::byte, kBoardHeaderBytes> raw{};  // the last header read, as bytes
 };
 
 std::unique_ptr<NodeWatch> NodeWatch::Create(NodeWatchOptions options) {
@@ -79,11 +81,13 @@ NodeWatch::~NodeWatch() = default;
 
 std::vector<UpMessage> NodeWatch::Scan(Instant now) {
   std::vector<UpMessage> digests;
-  if (!found_at_ || now - *found_at_ >= kFindEvery) Find(now);
+  if (!found_at_ || now - *found_at_ >= kFindEvery) {
+    Find(now);
+    Sweep(now);
+  }
   full_reads_left_ = kFullReadsPerScanMax;
-  Measure(now);
+  if (!alive_at_ || now - *alive_at_ >= kAliveEvery) BuryTheDead(now, &digests);
   for (const std::unique_ptr<Board>& board : boards_) ScanBoard(*board, now, &digests);
-  Sweep(now);
 
   std::vector<UpMessage> out;
   const bool settled = !inventory_at_ || now - *inventory_at_ >= kInventoryEvery;
@@ -130,15 +134,24 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
   inventory_due_ = true;
 }
 
+// One system call asks for all of them.
+void NodeWatch::BuryTheDead(Instant now, std::vector<UpMessage>* out) {
+  alive_at_ = now;
+  std::vector<pollfd> ends(boards_.size());
+  for (size_t i = 0; i < ends.size(); ++i) {
+    ends[i] = {boards_[i]->dead() ? -1 : boards_[i]->vitals.ends(), POLLIN, 0};
+  }
+  poll(ends.data(), ends.size(), 0);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    Board& board = *boards_[i];
+    const bool lives_on = ends[i].fd >= 0 && ends[i].revents == 0;
+    if (!board.dead() && !lives_on && !board.vitals.Alive()) Bury(board, now, out);
+  }
+}
+
 void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out) {
   if (board.dead()) return;
-  if (!board.alive_at || now - *board.alive_at >= kAliveEvery) {
-    board.alive_at = now;
-    if (!board.vitals.Alive()) {
-      Bury(board, now, out);
-      return;
-    }
-  }
+  Measure(board, now);
   if (now < board.bad_until || !ReadHeader(board, now)) return;
   const uint64_t overslept = board.watch.overslept();
   if (board.watch.OnHeader(*board.header, now)) {
@@ -168,15 +181,26 @@ void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out
   }
 }
 
+// Only as far as its communicators reach: at rest, this and the wake-up are what the agent costs.
 bool NodeWatch::ReadHeader(Board& board, Instant now) {
-  std::array<std::byte, kBoardHeaderBytes> raw;
-  const Status read = board.file->ReadHeader(raw);
-  if (read.ok() && board.header && raw == board.raw) return true;
+  std::array<std::byte, kBoardHeaderBytes> start;  // NOLINT: filled by the read
+  const std::span wanted = std::span(start).first(board.header ? board.scan_bytes : start.size());
+  Status read = board.file->ReadStart(wanted);
+  if (read.ok() && board.header && std::equal(wanted.begin(), wanted.end(), board.raw.begin())) {
+    return true;
+  }
+  const size_t comms_before = board.header ? board.header->comms.size() : 0;
+  if (read.ok()) std::copy(wanted.begin(), wanted.end(), board.raw.begin());
   Result<BoardHeader> header =
-      read.ok() ? DecodeBoardHeader(raw) : Result<BoardHeader>(read.error());
+      read.ok() ? DecodeBoardHeader(board.raw) : Result<BoardHeader>(read.error());
+  // There are more than the last read reached: what is behind them may be old.
+  if (header.ok() && board.header && header->comms.size() > comms_before) {
+    read = board.file->ReadStart(board.raw);
+    header = read.ok() ? DecodeBoardHeader(board.raw) : Result<BoardHeader>(read.error());
+  }
   if (header.ok()) {
-    board.raw = raw;
     board.header = std::move(header).value();
+    board.scan_bytes = BoardScanBytes(*board.header);
     board.header_changed = now;
     board.bad_noted = false;
     return true;
@@ -247,17 +271,15 @@ void NodeWatch::Greet() {
   for (const std::unique_ptr<Board>& board : boards_) board->watch.Forget();
 }
 
-void NodeWatch::Measure(Instant now) {
-  for (const std::unique_ptr<Board>& board : boards_) {
-    if (board->dead() || now >= board->interest_until) continue;
-    if (board->measured_at && now - *board->measured_at < kMeasureEvery) continue;
-    board->measured_at = now;
-    if (!tree_ || now - tree_at_ >= kTreeEvery) {
-      tree_ = ProcessTree::Read(proc_);
-      tree_at_ = now;
-    }
-    board->vitals.Measure(*tree_, now);
+void NodeWatch::Measure(Board& board, Instant now) {
+  if (now >= board.interest_until) return;
+  if (board.measured_at && now - *board.measured_at < kMeasureEvery) return;
+  board.measured_at = now;
+  if (!tree_ || now - tree_at_ >= kTreeEvery) {
+    tree_ = ProcessTree::Read(proc_);
+    tree_at_ = now;
   }
+  board.vitals.Measure(*tree_, now);
 }
 
 void NodeWatch::Sweep(Instant now) {

@@ -55,11 +55,12 @@ class NodeWatch {
 
   void Find(Instant now);
   void Admit(FoundBoard found, Instant now);
+  void BuryTheDead(Instant now, std::vector<UpMessage>* out);
   void ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out);
   bool ReadHeader(Board& board, Instant now);
   void ReadImage(Board& board, Instant now);
   void Bury(Board& board, Instant now, std::vector<UpMessage>* out);
-  void Measure(Instant now);
+  void Measure(Board& board, Instant now);
   void Sweep(Instant now);
   void Locate(Member* member) const;
   void Note(std::string note);
@@ -71,6 +72,7 @@ class NodeWatch {
   std::vector<std::byte> buffer_;  // one whole board, shared by all reads
   int full_reads_left_ = 0;
   std::optional<Instant> found_at_;
+  std::optional<Instant> alive_at_;
   std::optional<ProcessTree> tree_;
   Instant tree_at_;
   bool inventory_due_ = true;

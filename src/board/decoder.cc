@@ -202,6 +202,11 @@ Result<size_t> BoardBytes(std::span<const std::byte> header) {
   return board::kBytes;
 }
 
+size_t BoardScanBytes(const BoardHeader& header) {
+  const size_t lines = std::min<size_t>(header.comms.size() + 1, board::kComms);
+  return offsetof(Header, lines) + lines * sizeof(board::Line);
+}
+
 Result<BoardHeader> DecodeBoardHeader(std::span<const std::byte> header) {
   const Header checked = TRY(CheckedHeader(header));
   return ToHeader(checked);

@@ -26,6 +26,10 @@ Result<size_t> BoardBytes(std::span<const std::byte> header);
 // again later.
 Result<BoardHeader> DecodeBoardHeader(std::span<const std::byte> header);
 
+// How much of the header a scan needs in order to see every communicator of `header`, and one that
+// comes after them; what lies behind does not change before that.
+size_t BoardScanBytes(const BoardHeader& header);
+
 // The whole board. A slot that a writer was changing while it was read is left out and its
 // communicator marked truncated.
 Result<BoardImage> DecodeBoard(std::span<const std::byte> board);

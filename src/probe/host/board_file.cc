@@ -51,14 +51,15 @@ Result<BoardFile> BoardFile::Open(int folder_fd, const std::string& name) {
   return board;
 }
 
-Status BoardFile::ReadHeader(std::span<std::byte> header) const {
-  return ReadExactly(fd_.get(), header.first(kBoardHeaderBytes));
+Status BoardFile::ReadStart(std::span<std::byte> start) const {
+  return ReadExactly(fd_.get(), start);
 }
 
 Status BoardFile::ReadAll(std::vector<std::byte>* bytes) const {
   bytes->resize(std::max(bytes->size(), kBoardHeaderBytes));
-  TRY(ReadHeader(*bytes));
-  const size_t size = TRY(BoardBytes(std::span(*bytes).first(kBoardHeaderBytes)));
+  const std::span header = std::span(*bytes).first(kBoardHeaderBytes);
+  TRY(ReadStart(header));
+  const size_t size = TRY(BoardBytes(header));
   bytes->resize(size);
   return ReadExactly(fd_.get(), *bytes);
 }

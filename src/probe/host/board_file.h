@@ -29,8 +29,8 @@ class BoardFile {
   const FileIdentity& identity() const { return identity_; }
   uint32_t owner() const { return owner_; }
 
-  // The first kBoardHeaderBytes. kCorrupt if the file has been cut below them.
-  Status ReadHeader(std::span<std::byte> header) const;
+  // As many of the first bytes as `start` takes. kCorrupt if the file has been cut below them.
+  Status ReadStart(std::span<std::byte> start) const;
 
   // All of it, as long as its header says, into `bytes`, which keeps its storage between reads.
   // Bytes come from low to high addresses, as decoding needs them.

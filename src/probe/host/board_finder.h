@@ -36,7 +36,8 @@ class BoardFinder {
 
   BoardFinder(ProcFiles proc, std::string board_dir);
 
-  // Boards not handed out before, or released since.
+  // Boards not handed out before, or released since. Other mount namespaces are looked into in the
+  // first scan and in every third after it.
   std::vector<FoundBoard> Scan(Instant now);
   void Release(const FileIdentity& identity);
 

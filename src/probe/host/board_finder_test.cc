@@ -172,9 +172,9 @@ TEST_F(BoardFinderTest, AFileThatIsCutWhileReadIsAnErrorAndNoSignal) {
   MakeBoard(shm() / "gpu-sentinel.7.100", 2 * kBoardHeaderBytes);
   ASSERT_EQ(Found(), 1u);
   std::vector<std::byte> header(kBoardHeaderBytes);
-  EXPECT_TRUE(last[0].file.ReadHeader(header).ok());
+  EXPECT_TRUE(last[0].file.ReadStart(header).ok());
   std::filesystem::resize_file(shm() / "gpu-sentinel.7.100", 10);
-  EXPECT_EQ(last[0].file.ReadHeader(header).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(last[0].file.ReadStart(header).error().code, ErrorCode::kCorrupt);
   std::vector<std::byte> bytes;
   EXPECT_FALSE(last[0].file.ReadAll(&bytes).ok());
 }

@@ -68,9 +68,11 @@ class ProcessVitals {
  public:
   ProcessVitals(ProcFiles proc, int pid, uint64_t start_ticks);
 
-  // Whether it is still the process it was. With a kernel that tells when a process ends this costs
-  // next to nothing.
+  // Whether it is still the process it was.
   bool Alive();
+  // A file descriptor that becomes readable when the process ends, so that one poll() can ask for
+  // many; -1 where the kernel has none to give, then Alive must be asked.
+  int ends() const { return ends_.get(); }
   // State, tracer, freezer and pending SIGTERM, read now; idle as last measured.
   Vitals Look(Instant now);
   // One more measurement towards `idle`.
@@ -83,7 +85,7 @@ class ProcessVitals {
   ProcFiles proc_;
   int pid_;
   uint64_t start_ticks_;
-  OwnedFd ends_;  // readable once the process has ended; not open where the kernel cannot tell
+  OwnedFd ends_;
   bool dead_ = false;
   ProcessState state_ = ProcessState::kUnknown;
   std::optional<Instant> sigterm_seen_;
