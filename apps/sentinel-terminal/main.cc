@@ -1,6 +1,4 @@
 // sentinel-terminal: the lamp and the voice on the data-centre floor.
-#include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
@@ -8,10 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-
+#include "daemon/daemon.h"
 #include "http/key_file.h"
 #include "light/frame_sink.h"
 #include "speech/engine.h"
@@ -22,11 +17,7 @@
 namespace sentinel {
 namespace {
 
-struct Arguments {
-  std::string config = "/etc/gpu-sentinel/terminal.toml";
-  bool check = false;
-  bool demo = false;
-};
+constexpr const char* kName = "sentinel-terminal";
 
 Result<std::unique_ptr<SoundSink>> MakeSound(const TerminalConfig& config) {
   switch (config.audio) {
@@ -55,19 +46,15 @@ Status Serve(const TerminalConfig& config, KeyPair keys) {
                config.name, config.listen.ToString(), terminal->port(),
                config.gateway ? config.gateway->ToString() : "none", terminal->boot_id(),
                SENTINEL_VERSION);
-  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&](boost::system::error_code, int number) {
-    spdlog::info("event=stopping signal={}", number);
+  RunUntilSignal(io, [&] {
     terminal->Stop();
     io.stop();
   });
-  io.run();
   return {};
 }
 
-Status Run(const Arguments& arguments) {
-  TerminalConfig config = TRY(LoadTerminalConfig(arguments.config));
-  SampleKey sample = arguments.demo ? SampleKey::kAllowed : SampleKey::kRefused;
+Status Run(const DaemonArguments& arguments, SampleKey sample) {
+  const TerminalConfig config = TRY(LoadTerminalConfig(arguments.config));
   KeyPair keys = TRY(LoadKeyFile(config.key_file, sample));
   if (arguments.check) {
     std::printf("%s: ok\n", arguments.config.c_str());
@@ -80,19 +67,17 @@ Status Run(const Arguments& arguments) {
 }  // namespace sentinel
 
 int main(int argc, char** argv) {
-  sentinel::Arguments arguments;
-  CLI::App app("The lamp and the voice on the data-centre floor.", "sentinel-terminal");
-  app.add_option("--config", arguments.config, "Configuration file (TOML)")->capture_default_str();
-  app.add_flag("--check", arguments.check, "Check the configuration and the key file, then end");
-  app.add_flag("--demo", arguments.demo, "Accept the published sample key and secret");
-  app.set_version_flag("--version", SENTINEL_VERSION);
-  CLI11_PARSE(app, argc, argv);
-
-  spdlog::set_default_logger(spdlog::stderr_color_mt("sentinel-terminal"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
-  signal(SIGPIPE, SIG_IGN);
-  sentinel::Status ran = sentinel::Run(arguments);
-  if (ran.ok()) return 0;
-  std::fprintf(stderr, "sentinel-terminal: %s\n", ran.error().message.c_str());
-  return 1;
+  using namespace sentinel;
+  CLI::App app("The lamp and the voice on the data-centre floor.", kName);
+  DaemonArguments arguments;
+  arguments.config = "/etc/gpu-sentinel/terminal.toml";
+  bool demo = false;
+  app.add_flag("--demo", demo, "Allow the published sample key, which everybody knows");
+  if (const auto code = ReadArguments(&app, argc, argv, &arguments)) return *code;
+  StartLog(kName, arguments.log_level);
+  const Status ran = Run(arguments, demo ? SampleKey::kAllowed : SampleKey::kRefused);
+  if (ran.ok()) return kExitEnded;
+  return StartFailed(kName, ran.error(),
+                     "Correct the configuration or the file it names; `sentinel-terminal --check` "
+                     "tells whether they are accepted.");
 }

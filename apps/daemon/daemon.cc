@@ -1,0 +1,58 @@
+#include "daemon/daemon.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include <boost/asio/signal_set.hpp>
+
+namespace sentinel {
+
+std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments) {
+  app->set_version_flag("--version", SENTINEL_VERSION);
+  app->add_option("--config", arguments->config, "Configuration, TOML")->capture_default_str();
+  app->add_flag("--check", arguments->check,
+                "Read the configuration and the files it names, say what is wrong, and end");
+  app->add_option("--log-level", arguments->log_level, "debug, info, warn or error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
+  app->footer(
+      "Exit code: 0 ended by SIGTERM or SIGINT, or --check found everything right; 1 the start\n"
+      "failed, or --check found something wrong; 2 the command line is wrong.");
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app->exit(asked);
+  } catch (const CLI::ParseError& wrong) {
+    app->exit(wrong);
+    return kExitCommandWrong;
+  }
+  return std::nullopt;
+}
+
+void StartLog(const std::string& name, const std::string& level) {
+  std::signal(SIGPIPE, SIG_IGN);
+  spdlog::set_default_logger(spdlog::stderr_color_mt(name));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ level=%^%l%$ %v", spdlog::pattern_time_type::utc);
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
+int StartFailed(const std::string& name, const Error& error, const std::string& what_to_do) {
+  std::fprintf(stderr, "%s: %s\n%s\n", name.c_str(), error.message.c_str(), what_to_do.c_str());
+  return kExitStartFailed;
+}
+
+void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop) {
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  signals.async_wait([&stop](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    spdlog::info("event=stopping signal={}", signal);
+    stop();
+  });
+  io.run();
+}
+
+}  // namespace sentinel
