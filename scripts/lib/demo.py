@@ -6,6 +6,7 @@ to the terminal's first red frame, and are told from the stall: the ring's last 
 """
 import argparse
 import contextlib
+import ctypes
 import gzip
 import json
 import os
@@ -20,6 +21,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import zlib
 
 SAMPLE_KEY, SAMPLE_SECRET = "gpu_cluster_sentinel", "AI#TrainSecureHMACSecretKey2026"
 RED_LIMIT_MS = 2000
@@ -36,7 +38,7 @@ REFERENCE_TEXT = "训练集群紧急预警，机架 A03 节点 gpu-worker-08 触
 EXPECTED_CLASSES = {
     "skip": {"NOT_ENTERED"}, "late": {"NOT_ENTERED"},
     "freeze-kernel": {"GPU_STUCK"}, "no-kernel": {"GPU_NOT_STARTED"}, "freeze-proxy": {"PROXY_STUCK"},
-    "net": {"NETWORK"}, "net-oneway": {"NETWORK"},
+    "net": {"NETWORK"}, "net-oneway": {"NETWORK"}, "mismatch": {"MISMATCH"},
     "kill": {"PROCESS_DEAD"}, "exit": {"PROCESS_DEAD"}, "stop": {"PROCESS_STOPPED"}, "stop-mid": {"PROCESS_STOPPED"},
     "slow-kernel": None, "slow-net": None,
 }
@@ -68,6 +70,15 @@ class Timeline:
     def more(self, text):
         if not self.quiet:
             print(" " * 22 + text, flush=True)
+
+
+def end_with_us():
+    """In a child before exec: however we end, kill -9 and a closed terminal window included, it is told to end too."""
+    PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+PR_SET_PDEATHSIG = 1
+PRCTL = ctypes.CDLL(None).prctl
 
 
 def free_port():
@@ -117,7 +128,8 @@ class Site:
             raise DemoError(f"{binary} is not built; run scripts/demo without SENTINEL_DEMO_BUILT")
         log_path = self.directory / f"{program}-{len(self.processes)}.log"
         with open(log_path, "wb") as log:
-            process = subprocess.Popen([str(binary), *map(str, arguments)], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen([str(binary), *map(str, arguments)], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                       preexec_fn=end_with_us)
         self.processes.append((program, process, log_path))
 
     def start_gateway(self, hosts):
@@ -219,7 +231,7 @@ class Replay:
         self.log_path = log_path
         self.process = subprocess.Popen(
             [str(binary), "--replay", str(recording), "--no-judge", "--events", "-", "--hold-ms", "0", "--run-dir", str(run_dir)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=end_with_us)
         self.events = []
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -267,25 +279,30 @@ def find_recording(name):
     return folder
 
 
-def describe_recording(folder):
+def read_stamps(path):
+    """The times of a rank's first and last callback."""
     try:
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        ranks = len(list(folder.glob("rank*.jsonl.gz")))
-        spans = []
-        for path in folder.glob("rank*.jsonl.gz"):
-            with gzip.open(path, "rt", encoding="utf-8") as lines:
-                stamps = [json.loads(line)["t"] for line in lines]
-            spans += [stamps[0], stamps[-1]]
-    except (OSError, ValueError, KeyError, IndexError) as problem:
-        raise DemoError(f"{folder} is not a recording: {problem}") from problem
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            stamps = [json.loads(line)["t"] for line in lines]
+        return [int(stamps[0]), int(stamps[-1])]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, IndexError, TypeError) as problem:
+        raise DemoError(f"{path} is not a rank of a recording: {problem}") from problem
+
+
+def describe_recording(folder):
+    ranks = sorted(folder.glob("rank*.jsonl.gz"))
     if not ranks:
         raise DemoError(f"{folder} has no rank*.jsonl.gz")
-    fault = summary.get("fault")
-    kind = fault[1] if fault else None
+    stamps = [stamp for path in ranks for stamp in read_stamps(path)]
+    try:
+        fault = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["fault"]
+        kind, rank = (str(fault[1]), int(fault[2])) if fault else (None, None)
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as problem:
+        raise DemoError(f"{folder / 'summary.json'} does not say what the fault was: {problem!r}") from problem
     return {
-        "ranks": ranks, "kind": kind, "rank": int(fault[2]) if fault else None,
+        "ranks": len(ranks), "kind": kind, "rank": rank,
         "expected": EXPECTED_CLASSES.get(kind, ANY_CLASS) if kind else None,
-        "seconds": (max(spans) - min(spans)) / 1e9,
+        "seconds": (max(stamps) - min(stamps)) / 1e9,
     }
 
 
@@ -523,6 +540,8 @@ def arguments():
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs must be at least 1")
+    if options.json not in (None, "-") and not pathlib.Path(options.json).resolve().parent.is_dir():
+        parser.error(f"--json {options.json}: there is no such folder")
     return options
 
 
@@ -567,7 +586,8 @@ def run_all(options):
 
 def main():
     options = arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
     try:
         return run_all(options)
     except DemoError as problem:
