@@ -83,6 +83,39 @@ void CollApi(benchmark::State& state) {
 }
 BENCHMARK(CollApi);
 
+// Its start alone: where the order of calls is kept.
+void CollApiStart(benchmark::State& state) {
+  const Ring ring;
+  Descriptor descriptor = CollApiDescriptor();
+  Batches(
+      state, [] {}, [&](int) { benchmark::DoNotOptimize(ring.Start(descriptor)); }, [] {});
+}
+BENCHMARK(CollApiStart);
+
+void CollStart(benchmark::State& state) {
+  const Ring ring;
+  Descriptor api = CollApiDescriptor();
+  Descriptor coll = CollDescriptor();
+  std::vector<void*> calls(kBatch), ops(kBatch);
+  void* group = nullptr;
+  Batches(
+      state,
+      [&] {
+        group = ring.plugin.GroupApi(ring.comm.context);
+        api.Put<void*>(8, group);
+        for (void*& call : calls) call = ring.Start(api);
+      },
+      [&](int i) {
+        coll.Put<void*>(8, calls[static_cast<size_t>(i)]);
+        ops[static_cast<size_t>(i)] = ring.Start(coll);
+      },
+      [&] {
+        ring.plugin.Stop(group);
+        for (void* op : ops) ring.Finish(op);
+      });
+}
+BENCHMARK(CollStart);
+
 void Coll(benchmark::State& state) {
   const Ring ring;
   Descriptor api = CollApiDescriptor();

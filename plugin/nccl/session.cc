@@ -119,6 +119,7 @@ bool MakeBoard(const CommArguments& arguments) {
   identity.mask = static_cast<uint32_t>(choice.mask);
   identity.kernels_watched = (choice.mask & kKernelCh) != 0;
   identity.proxies_watched = (choice.mask & kProxyOp) != 0 && (choice.mask & kProxyStep) != 0;
+  identity.calls_watched = (choice.mask & kCollApi) != 0;
   session.mask = choice.mask;
   writer.Start(session.file.memory, identity);
   session.on_board = true;

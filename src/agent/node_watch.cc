@@ -17,6 +17,7 @@ using std::chrono::seconds;
 
 constexpr Duration kFindEvery = seconds(1);
 constexpr Duration kAliveEvery = milliseconds(100);
+constexpr Duration kOrderEvery = milliseconds(250);
 constexpr Duration kInventoryEvery = milliseconds(100);
 // Two measurements span the window by which a process is idle. They cost a few milliseconds each
 // and are only made while somebody wants to know.
@@ -97,7 +98,23 @@ std::vector<UpMessage> NodeWatch::Scan(Instant now) {
     out.emplace_back(inventory());
   }
   std::move(digests.begin(), digests.end(), std::back_inserter(out));
+  if (!order_at_ || now - *order_at_ >= kOrderEvery) {
+    order_at_ = now;
+    TellCallOrder(&out);
+  }
   return out;
+}
+
+void NodeWatch::TellCallOrder(std::vector<UpMessage>* out) {
+  std::vector<MemberCalls> members;
+  for (const std::unique_ptr<Board>& board : boards_) board->watch.TakeCallOrder(&members);
+  for (size_t told = 0; told < members.size(); told += kCallOrderMembersMax) {
+    const size_t end = std::min(told + kCallOrderMembersMax, members.size());
+    CallOrder order;
+    std::move(members.begin() + static_cast<ptrdiff_t>(told),
+              members.begin() + static_cast<ptrdiff_t>(end), std::back_inserter(order.members));
+    out->emplace_back(std::move(order));
+  }
 }
 
 void NodeWatch::Find(Instant now) {

@@ -36,7 +36,8 @@ class NodeWatch {
   NodeWatch(NodeWatchOptions options, ProcFiles proc);
   ~NodeWatch();
 
-  // One scan of all boards. Returns what there is to say: a new Inventory first, then Digests.
+  // One scan of all boards. Returns what there is to say: a new Inventory first, then Digests, and
+  // every quarter of a second the call order of whoever has called.
   std::vector<UpMessage> Scan(Instant now);
   // The digests of all members of that communicator on this node, from boards read now.
   std::vector<UpMessage> Answer(const DetailRequest& request, Instant now);
@@ -60,6 +61,7 @@ class NodeWatch {
   bool ReadHeader(Board& board, Instant now);
   void ReadImage(Board& board, Instant now);
   void Bury(Board& board, Instant now, std::vector<UpMessage>* out);
+  void TellCallOrder(std::vector<UpMessage>* out);
   void Measure(Board& board, Instant now);
   void Sweep(Instant now);
   void Locate(Member* member) const;
@@ -77,6 +79,7 @@ class NodeWatch {
   Instant tree_at_;
   bool inventory_due_ = true;
   std::optional<Instant> inventory_at_;
+  std::optional<Instant> order_at_;
   uint64_t overslept_ = 0;
   size_t refused_ = 0;
   std::vector<std::string> notes_;

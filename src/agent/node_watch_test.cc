@@ -156,6 +156,35 @@ TEST_F(NodeWatchTest, AHangIsToldWithTheBoardsOwnEvidence) {
   EXPECT_GE(digests[0].history.operations, 6u);
 }
 
+TEST_F(NodeWatchTest, CallOrderIsToldFourTimesASecondAndOnlyWhatIsNew) {
+  Rank rank(proc, 7, 2);
+  Rank other(proc, 8, 3);
+  Run(milliseconds(300), {&rank, &other});
+  EXPECT_TRUE(Take<CallOrder>().empty()) << "nobody has called";
+  std::vector<CallMark> marks;
+  for (int i = 0; i < 10; ++i) {
+    rank.Enqueue();
+    Run(milliseconds(40), {&rank, &other});
+    rank.Finish();
+    Run(milliseconds(20), {&rank, &other});
+  }
+  Run(milliseconds(260), {&rank, &other});
+  const std::vector<CallOrder> told = Take<CallOrder>();
+  EXPECT_GE(told.size(), 2u);
+  EXPECT_LE(told.size(), 4u);
+  for (const CallOrder& order : told) {
+    ASSERT_EQ(order.members.size(), 1u) << "the other rank has nothing to tell";
+    EXPECT_EQ(order.members[0].comm, (CommKey{"", 0xabc, 4}));
+    EXPECT_EQ(order.members[0].rank, 2);
+    EXPECT_EQ(order.members[0].pid, 7);
+    marks.insert(marks.end(), order.members[0].marks.begin(), order.members[0].marks.end());
+  }
+  ASSERT_EQ(marks.size(), 10u);
+  for (size_t i = 0; i < marks.size(); ++i) EXPECT_EQ(marks[i].calls, i + 1);
+  Run(milliseconds(600), {&rank, &other});
+  EXPECT_TRUE(Take<CallOrder>().empty());
+}
+
 TEST_F(NodeWatchTest, ARequestIsAnsweredFromABoardReadNow) {
   Rank rank(proc, 7, 2);
   Iterate(10, rank);

@@ -13,7 +13,8 @@ void Outgoing::Push(const UpMessage& message) {
     return;
   }
   Kind kind = Kind::kKept;
-  if (std::holds_alternative<Digest>(message) || std::holds_alternative<Heartbeat>(message)) {
+  if (std::holds_alternative<Digest>(message) || std::holds_alternative<Heartbeat>(message) ||
+      std::holds_alternative<CallOrder>(message)) {
     kind = Kind::kStale;
   } else if (std::holds_alternative<Inventory>(message)) {
     kind = Kind::kInventory;

@@ -11,9 +11,9 @@ namespace sentinel {
 
 class Outgoing {
  public:
-  // Beyond it the oldest digests and heartbeats go first: they are stale, and what matters is said
-  // again. Events never go (their number in flight is bounded); of inventories only the newest is
-  // kept.
+  // Beyond it the oldest digests, heartbeats and call orders go first: they are stale, and what
+  // matters is said again. Events never go (their number in flight is bounded); of inventories only
+  // the newest is kept.
   static constexpr size_t kBytesMax = 4u << 20;
 
   void Push(const UpMessage& message);

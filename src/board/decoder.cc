@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 #include "board/layout.h"
 
@@ -37,6 +38,17 @@ Enum Known(uint8_t value, Enum last) {
   return value <= static_cast<uint8_t>(last) ? static_cast<Enum>(value) : Enum{};
 }
 
+// The word has the low bits of the call's number. The line's count is older or newer by no more
+// than the writer did while it was copied.
+CallMark DecodeMark(uint64_t word, uint64_t collectives, uint32_t i) {
+  if (word == 0) return {};
+  static_assert(board::kMarkCallsBits == 16 && kCallSumModulus == uint64_t{1} << 48);
+  const auto ahead = static_cast<int16_t>(static_cast<uint16_t>(word - collectives));
+  const uint64_t calls = collectives + static_cast<uint64_t>(int64_t{ahead});
+  if ((calls & ((1u << board::kMarkShift * i) - 1)) != 0) return {};
+  return {calls, word >> board::kMarkCallsBits};
+}
+
 CommLine DecodeLine(const board::Line& line) {
   CommLine out;
   out.generation = line.generation;
@@ -51,6 +63,10 @@ CommLine DecodeLine(const board::Line& line) {
   }
   out.api_calls_open = line.api_calls_open;
   out.api_calls = line.api_calls;
+  out.collectives = line.collectives;
+  static_assert(std::tuple_size_v<decltype(out.marks)> == board::kMarks);
+  for (uint32_t i = 0; i < board::kMarks; ++i)
+    out.marks[i] = DecodeMark(line.marks[i], line.collectives, i);
   return out;
 }
 

@@ -15,7 +15,7 @@
 namespace sentinel {
 
 // What a routine scan reads from the start of the file.
-constexpr size_t kBoardHeaderBytes = 4096;
+constexpr size_t kBoardHeaderBytes = 7168;
 
 // The size the file must have for a header that decodes, at most kBoardBytesMax: what to read for
 // DecodeBoard.

@@ -28,6 +28,12 @@ constexpr uint32_t kPciBytes = 32;
 constexpr uint32_t kLineLive = 1;
 constexpr uint32_t kLineFinalized = 2;
 
+// A line keeps marks of the order in which its collectives were called: mark i is of the last call
+// whose number is a multiple of 8 to the i, so that one of them is slow enough for any reader.
+constexpr uint32_t kMarks = 5;
+constexpr uint32_t kMarkShift = 3;       // calls between two marks i: 1 << kMarkShift * i
+constexpr uint32_t kMarkCallsBits = 16;  // of the word; above them, the sum
+
 // One communicator in the header. Each word is read and written by itself.
 struct Line {
   uint32_t generation;  // 0: never used
@@ -39,13 +45,16 @@ struct Line {
   uint64_t api_calls;
   uint32_t api_calls_open;
   uint32_t reserved;
+  uint64_t collectives;    // called, of the kinds whose order is the same on all ranks
+  uint64_t marks[kMarks];  // sum << kMarkCallsBits | number of the call's low bits; 0: none yet
 };
-static_assert(sizeof(Line) == 56);
+static_assert(sizeof(Line) == 104);
 constexpr uint64_t kOpenValid = 1u << 16;
 
 // Header::flags
 constexpr uint32_t kKernelsWatched = 1;
 constexpr uint32_t kProxiesWatched = 2;
+constexpr uint32_t kCallsWatched = 4;
 
 struct Header {
   uint64_t magic;  // written last: zero while the board is being made
@@ -65,7 +74,7 @@ struct Header {
   uint8_t reserved[432];
   Line lines[kComms];
 };
-static_assert(offsetof(Header, lines) == 512 && sizeof(Header) == 4096);
+static_assert(offsetof(Header, lines) == 512 && sizeof(Header) == 7168);
 
 // A slot carries its version twice: a writer raises `begun` (at the end of the slot) before it
 // changes the slot and copies it to `ended` (at the start) afterwards. A copy taken from low to

@@ -30,6 +30,22 @@ bool IsEarlier(uint32_t plan, uint32_t than) {
   return static_cast<int32_t>((plan - than) << kShift) < 0;
 }
 
+// Collectives that every rank of a communicator calls alike: one bit for each of Func's numbers
+// (AllGather, AllReduce, Broadcast, Reduce, ReduceScatter). The others are made of sends and
+// receives, or have another count on each rank.
+constexpr uint32_t kOrderedFuncs = 1u << 1 | 1u << 3 | 1u << 5 | 1u << 9 | 1u << 10;
+
+// What one call adds to the sum. Its number goes in, so that two calls changed over make another
+// sum; and sums can be subtracted, so that any two marks tell of the calls between them.
+uint64_t OrderTerm(uint64_t number, const CallInfo& info) {
+  const uint64_t kind =
+      uint64_t{info.func} << 40 | uint64_t{info.datatype} << 32 | static_cast<uint32_t>(info.root);
+  uint64_t term = (number ^ kind << 17) * 0x9e3779b97f4a7c15u;
+  term = (term ^ term >> 29 ^ kind) * 0xbf58476d1ce4e5b9u;
+  term = (term ^ term >> 32 ^ info.count) * 0x94d049bb133111ebu;
+  return term ^ term >> 31;
+}
+
 constexpr uint32_t kOrderMask = Writer::kOperationsMax - 1;
 static_assert((Writer::kOperationsMax & kOrderMask) == 0 && kOperations <= 1u << 12);
 // Claims that may be under way at once beside the one that looks at the bound.
@@ -45,7 +61,8 @@ void Writer::Start(void* memory, const BoardIdentity& identity) {
   Header& header = fresh->header;
   header.format = kFormat;
   header.flags = (identity.kernels_watched ? kKernelsWatched : 0u) |
-                 (identity.proxies_watched ? kProxiesWatched : 0u);
+                 (identity.proxies_watched ? kProxiesWatched : 0u) |
+                 (identity.calls_watched ? kCallsWatched : 0u);
   header.size = kBytes;
   header.pid = identity.pid;
   header.start_ticks = identity.start_ticks;
@@ -57,6 +74,7 @@ void Writer::Start(void* memory, const BoardIdentity& identity) {
   header.operations = kOperations;
   header.edges = kEdges;
   Store(kernels_watched_, identity.kernels_watched ? 1 : 0);
+  Store(calls_watched_, identity.calls_watched ? 1 : 0);
   Store(comms_used_, 0);
   __atomic_store_n(&board_, fresh, __ATOMIC_RELEASE);
   StoreRelease(header.magic, kMagic);
@@ -101,6 +119,8 @@ CommRef Writer::OpenComm(const CommIdentity& identity) {
   CommState& state = comms_[slot];
   const uint32_t generation = Load(state.generation);
   Store(state.calls, 0);
+  Store(state.collectives, 0);
+  Store(state.order_sum, 0);
   // Serials go on where the communicator before stopped: its entries in `order` stay invalid.
   if (Load(state.tail) == 0) Store(state.tail, 1);
   Store(state.head, Load(state.tail));
@@ -113,6 +133,8 @@ CommRef Writer::OpenComm(const CommIdentity& identity) {
   Store(line.open, 0);
   Store(line.api_calls, 0);
   Store(line.api_calls_open, 0);
+  Store(line.collectives, 0);
+  for (uint64_t& mark : line.marks) Store(mark, 0);
   Store(board_->comms[slot].lost_index, 0);
   Store(state.named, 0);
   CommIdentity named = identity;
@@ -283,8 +305,24 @@ void Writer::Describe(uint32_t slot, const CallInfo& info) {
   if (info.graph) Or(shown.flags, kGraph);
 }
 
+// NCCL wants the calls of one communicator to come from one thread at a time, so plain words do.
+void Writer::CountCall(uint32_t comm, const CallInfo& info) {
+  if (info.func >= 32 || (kOrderedFuncs >> info.func & 1) == 0) return;
+  CommState& state = comms_[comm];
+  const uint64_t number = Load(state.collectives) + 1;
+  const uint64_t sum = Load(state.order_sum) + OrderTerm(number, info);
+  Store(state.collectives, number);
+  Store(state.order_sum, sum);
+  Line& line = LineOf(comm);
+  Store(line.collectives, number);
+  const uint64_t mark = sum << kMarkCallsBits | (number & ((1u << kMarkCallsBits) - 1));
+  for (uint32_t i = 0; i < kMarks && (number & ((1u << kMarkShift * i) - 1)) == 0; ++i)
+    Store(line.marks[i], mark);
+}
+
 OperationRef Writer::Call(CommRef comm, CallRef group, const CallInfo& info) {
   if (!Valid(comm)) return {};
+  if (Load(calls_watched_) != 0) CountCall(comm.slot, info);
   const OperationRef operation = Claim(comm.slot, group);
   if (!Valid(operation)) {
     Drop();
@@ -301,6 +339,7 @@ OperationRef Writer::Call(CommRef comm, CallRef group, const CallInfo& info) {
 
 OperationRef Writer::Enqueue(CommRef comm, OperationRef call, const OperationInfo& info) {
   if (!Valid(comm)) return {};
+  if (Load(calls_watched_) == 0) CountCall(comm.slot, info.call);
   Line& line = LineOf(comm.slot);
   // Only the first enqueueing after a call is that call's; a graph names the captured one each
   // time.

@@ -45,6 +45,7 @@ struct BoardIdentity {
   uint32_t mask = 0;
   bool kernels_watched = false;
   bool proxies_watched = false;
+  bool calls_watched = false;  // API calls of collectives are told, and in that order they count
 };
 
 struct CommIdentity {
@@ -136,6 +137,8 @@ class Writer {
     uint32_t generation;  // odd: in use
     uint32_t named;       // NameCommOnce was here
     uint64_t calls;
+    uint64_t collectives;            // whose order counts
+    uint64_t order_sum;              // over them
     uint64_t head;                   // serials [head, tail) are on the board
     uint64_t tail;                   // the next serial
     uint64_t oldest;                 // no serial before it is open
@@ -184,6 +187,7 @@ class Writer {
   void Free(uint32_t operation);
   void FreeAll(uint32_t comm);
   void Describe(uint32_t operation, const CallInfo& info);
+  void CountCall(uint32_t comm, const CallInfo& info);
 
   void FinishIfDone(uint32_t operation);
   bool Finish(uint32_t operation);
@@ -198,6 +202,7 @@ class Writer {
 
   Board* board_;
   uint32_t kernels_watched_;
+  uint32_t calls_watched_;
   uint32_t comms_used_;
   CommState comms_[kComms];
   Pool<kOperations> operation_pool_;

@@ -42,7 +42,7 @@ struct Slot {
 
 }  // namespace
 
-std::optional<Disagreement> CompareCalls(const Scene& scene) {
+std::optional<Disagreement> CompareCalls(const Scene& scene, size_t compared_min) {
   uint64_t lowest = UINT64_MAX;
   uint64_t highest = 0;
   for (const Scene::Seat& seat : scene.seats()) {
@@ -90,9 +90,10 @@ std::optional<Disagreement> CompareCalls(const Scene& scene) {
         if (found.minority_ranks.size() <= kSuspectsMax) found.minority_ranks.push_back(seat.rank);
       }
     }
-    if (other == 0) continue;
+    if (other == 0 || same + other < compared_min) continue;
     found.majority = *slots[i].first;
     found.tie = same == other;
+    found.compared = same + other;
     if (other > same) {
       std::swap(found.majority, found.minority);
       std::swap(found.majority_ranks, found.minority_ranks);

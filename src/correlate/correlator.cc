@@ -43,6 +43,21 @@ class Correlator::Impl {
     if (!watched && group.watched()) active_.push_back(&group);
   }
 
+  void OnCallOrder(const AgentId& agent, const CallOrder& order, Instant now) {
+    Awake(now);
+    (void)roster_.Heard(agent, now);
+    for (const MemberCalls& calls : order.members) {
+      Group* found = nullptr;
+      Seat* seat = roster_.FindSeat(agent, calls.comm, calls.rank, calls.pid, &found);
+      if (seat == nullptr) continue;
+      WatchedGroup& group = static_cast<WatchedGroup&>(*found);
+      const bool watched = group.watched();
+      const bool may_ask = watched || active_.size() < kStallsMax;
+      group.OnMarks(seat, calls.marks, may_ask, now);
+      if (!watched && group.watched()) active_.push_back(&group);
+    }
+  }
+
   void OnEvidence(const AgentId& agent, const HostEvidence& evidence, Instant now) {
     Awake(now);
     (void)roster_.Heard(agent, now);
@@ -178,6 +193,9 @@ void Correlator::OnInventory(const AgentId& agent, const Inventory& inventory, I
 }
 void Correlator::OnDigest(const AgentId& agent, const Digest& digest, Instant now) {
   impl_->OnDigest(agent, digest, now);
+}
+void Correlator::OnCallOrder(const AgentId& agent, const CallOrder& order, Instant now) {
+  impl_->OnCallOrder(agent, order, now);
 }
 void Correlator::OnEvidence(const AgentId& agent, const HostEvidence& evidence, Instant now) {
   impl_->OnEvidence(agent, evidence, now);

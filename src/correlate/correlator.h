@@ -45,6 +45,7 @@ class Correlator {
   // The whole inventory of one agent; replaces its earlier one.
   void OnInventory(const AgentId& agent, const Inventory& inventory, Instant now);
   void OnDigest(const AgentId& agent, const Digest& digest, Instant now);
+  void OnCallOrder(const AgentId& agent, const CallOrder& order, Instant now);
   void OnEvidence(const AgentId& agent, const HostEvidence& evidence, Instant now);
   // Anything was heard from it. An agent not heard of for agent_silent_after is silent: its members
   // are unknown, not innocent.

@@ -101,6 +101,10 @@ class Words {
         fmt::format("call {} differs: rank {} asked for {}, rank {} for {}", d.call_index,
                     List(d.minority_ranks, ", "), call(d.minority), List(d.majority_ranks, ", "),
                     call(d.majority)));
+    if (j_.before_hang) {
+      Add("由调用顺序在通信停住之前发现：任务仍在运行，数据可能已损坏",
+          "found by call order before any hang: the job still runs and its data may be corrupt");
+    }
   }
 
   void NotEntered() {

@@ -308,29 +308,50 @@ void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& op
   }
 }
 
+Finding FindingOf(const Disagreement& d) {
+  Finding f;
+  f.hang_class = HangClass::kMismatch;
+  f.op = d.minority;
+  if (d.tie) {
+    f.suspects = d.minority_ranks;
+    f.suspects.insert(f.suspects.end(), d.majority_ranks.begin(), d.majority_ranks.end());
+    std::sort(f.suspects.begin(), f.suspects.end());
+  } else if (d.minority_ranks.size() == 1) {
+    f.rank = d.minority_ranks.front();
+  } else {
+    f.suspects = d.minority_ranks;
+  }
+  return f;
+}
+
+void CutSuspects(Finding* finding) {
+  if (finding->suspects.size() <= kSuspectsMax) return;
+  finding->suspects_beyond = finding->suspects.size();
+  finding->suspects.clear();
+}
+
 }  // namespace
+
+Judgement JudgeOrder(const Scene& scene, const Disagreement& disagreement) {
+  Judgement j;
+  j.disagreement = disagreement;
+  j.finding = FindingOf(disagreement);
+  j.hang_class = HangClass::kMismatch;
+  const Tally tally = Count(scene);
+  j.reported = tally.reported;
+  j.waiting = tally.suspect;
+  j.before_hang = tally.suspect == 0;
+  j.limit = Duration{0};
+  CutSuspects(&j.finding);
+  return j;
+}
 
 Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& facts,
                 const PlaceOf& place_of, const SilenceOf& silence_of, Instant now) {
   Judgement j;
   j.disagreement = CompareCalls(*scene);
   j.finding = Find(scene);
-  if (j.disagreement) {
-    const Disagreement& d = *j.disagreement;
-    Finding f;
-    f.hang_class = HangClass::kMismatch;
-    f.op = d.minority;
-    if (d.tie) {
-      f.suspects = d.minority_ranks;
-      f.suspects.insert(f.suspects.end(), d.majority_ranks.begin(), d.majority_ranks.end());
-      std::sort(f.suspects.begin(), f.suspects.end());
-    } else if (d.minority_ranks.size() == 1) {
-      f.rank = d.minority_ranks.front();
-    } else {
-      f.suspects = d.minority_ranks;
-    }
-    j.finding = f;
-  }
+  if (j.disagreement) j.finding = FindingOf(*j.disagreement);
   const Tally tally = Count(*scene);
   j.reported = tally.reported;
   j.waiting = tally.suspect;
@@ -348,10 +369,7 @@ Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& 
   }
   SetClock(*scene, now, &j);
   SetLimit(*scene, tally, options, silence_of, now, &j);
-  if (j.finding.suspects.size() > kSuspectsMax) {
-    j.finding.suspects_beyond = j.finding.suspects.size();
-    j.finding.suspects.clear();
-  }
+  CutSuspects(&j.finding);
   return j;
 }
 

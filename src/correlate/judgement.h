@@ -32,6 +32,7 @@ struct Judgement {
   HangClass hang_class = HangClass::kUnknown;
   std::optional<HangClass> signature;
   std::optional<Disagreement> disagreement;
+  bool before_hang = false;  // found by call order alone: nobody waits
   HostFacts::Applied facts;
   std::vector<Rank> also_down;    // dead or stopped beside the culprit
   Duration clock{0};              // the stall clock
@@ -46,6 +47,9 @@ struct Judgement {
 // How long an agent has been silent that a member of `rank` depends on; 0 if it is heard.
 using SilenceOf = std::function<Duration(Rank)>;
 using PlaceOf = std::function<const Place*(Rank)>;
+
+// What a disagreement by itself comes to: no stall is needed for it, and red is due at once.
+Judgement JudgeOrder(const Scene& scene, const Disagreement& disagreement);
 
 Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& facts,
                 const PlaceOf& place_of, const SilenceOf& silence_of, Instant now);

@@ -98,6 +98,7 @@ Seat* Roster::Enrol(Agent& agent, const Member& member, Instant now, Group** gro
     if (!SameProcess(seat->member.place, member.place)) {
       seat->report.reset();
       seat->judged_moves = 0;
+      seat->order = {};
     }
     if (seat->agent != &agent) held_[seat->agent->id].erase({free, member.rank});
   }
@@ -145,6 +146,19 @@ Seat* Roster::SeatFor(const AgentId& id, const Member& member, Instant now, Grou
     }
   }
   return Enrol(agent, member, now, group);
+}
+
+Seat* Roster::FindSeat(const AgentId& id, const CommKey& comm, Rank rank, int pid, Group** group) {
+  auto found = groups_.find(comm);
+  if (found == groups_.end()) return nullptr;
+  for (const std::unique_ptr<Group>& candidate : found->second) {
+    Seat* seat = candidate->Find(rank);
+    if (seat != nullptr && seat->agent->id == id && seat->member.place.pid == pid && !seat->left) {
+      *group = candidate.get();
+      return seat;
+    }
+  }
+  return nullptr;
 }
 
 const std::set<std::pair<Group*, Rank>>& Roster::HeldBy(const AgentId& agent) const {

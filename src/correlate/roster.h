@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "correlate/order_table.h"
 #include "correlate/report.h"
 #include "model/agent_message.h"
 #include "model/communicator.h"
@@ -45,6 +46,7 @@ struct Seat {
   std::unique_ptr<Report> report;  // while the communicator is watched
   uint64_t answered = 0;           // of the last round it answered
   uint32_t judged_moves = 0;       // report->moves() when the stall was last judged
+  OrderTable::Stance order;        // its call order towards that of the others
 };
 
 // One communicator in one generation.
@@ -85,6 +87,9 @@ class Roster {
   // The seat a digest of this agent is about; enrols a member the inventory has not named yet.
   // Null at a bound or for a member that cannot be (a negative rank, one beyond nranks).
   Seat* SeatFor(const AgentId& agent, const Member& member, Instant now, Group** group);
+
+  // The seat of a process that an inventory or a digest has named; null if there is none.
+  Seat* FindSeat(const AgentId& agent, const CommKey& comm, Rank rank, int pid, Group** group);
 
   // What an agent speaks for.
   const std::set<std::pair<Group*, Rank>>& HeldBy(const AgentId& agent) const;

@@ -32,7 +32,7 @@ void WatchedGroup::OnDigest(Seat* seat, const Digest& digest, const Around& arou
       stall_->slow_moves = healed_moves_ + 1;
       stall_->moved = now - std::max(digest.age, Duration{0});
     }
-    if (!watch_until_) next_poll_ = now;
+    if (!watch_until_ && !inquiry_) next_poll_ = now;
     watch_until_.reset();
   }
   stall_->suspected = now;
@@ -99,11 +99,26 @@ void WatchedGroup::Advance(const Around& around, Instant now, Correlator::Action
   if (!watched()) return;
   if (watch_until_ && now >= *watch_until_) {
     watch_until_.reset();
-    if (!stall_) return Drop();
+    if (!watched()) return Drop();
+  }
+  if (inquiry_ && now - *inquiry_ >= kInquiryMax) {
+    inquiry_.reset();
+    no_inquiry_before_ = now + inquiry_pause_;
+    inquiry_pause_ = std::min<Duration>(inquiry_pause_ * 2, kInquiryPauseMax);
+    if (!watched()) return Drop();
   }
   const bool poll = now >= next_poll_;
-  if (stall_) {
-    const bool round_done = asked_ > 0 && answered_ >= asked_ && !round_judged_;
+  const bool round_done = asked_ > 0 && answered_ >= asked_ && !round_judged_;
+  if (inquiry_ && (round_done || (poll && now - *inquiry_ >= kAnswerPatience))) {
+    Inquire(around, now, actions);
+    if (!stall_) round_judged_ = true;
+  }
+  if (stall_ && stall_->order_compared > 0) {
+    if (round_done || poll) {
+      Follow(around, now, actions);
+      round_judged_ = true;
+    }
+  } else if (stall_) {
     const bool red_due = stall_->red_at && now >= *stall_->red_at;
     if (!stall_->said || (judge_ && round_done) || red_due || poll) {
       JudgeNow(around, now, actions);

@@ -24,6 +24,16 @@ constexpr Duration kPollWhenRed = std::chrono::milliseconds(250);
 // Rounds of large communicators are further apart: so much for each member.
 constexpr Duration kPollPerMember = std::chrono::microseconds(10);
 
+// A disagreement in call order that the members' calls do not explain within so long is dropped
+// without a word, and the next one is looked into only after a pause that doubles.
+constexpr Duration kInquiryMax = std::chrono::seconds(2);
+constexpr Duration kInquiryPauseMin = std::chrono::seconds(10);
+constexpr Duration kInquiryPauseMax = std::chrono::minutes(5);
+// A mismatch that was found by call order ends once nothing differed for so long and every member
+// has agreed so often.
+constexpr Duration kOrderSettled = std::chrono::seconds(10);
+constexpr uint64_t kOrderAgreements = 8;
+
 class WatchedGroup : public Group {
  public:
   using Group::Group;
@@ -41,11 +51,17 @@ class WatchedGroup : public Group {
   // A digest of a member. It opens a stall if its rank suspects one.
   void OnDigest(Seat* seat, const Digest& digest, const Around& around, Instant now);
 
+  // Marks of a member's call order. One that differs from the others' has all members asked for
+  // their calls, if more may be watched than are.
+  void OnMarks(Seat* seat, const std::vector<CallMark>& marks, bool may_ask, Instant now);
+
   // Asks, judges and heals as due.
   void Advance(const Around& around, Instant now, Correlator::Actions* actions);
   std::optional<Instant> NextWake() const;
 
-  bool watched() const { return stall_.has_value() || watch_until_.has_value(); }
+  bool watched() const {
+    return stall_.has_value() || watch_until_.has_value() || inquiry_.has_value();
+  }
   bool stalled() const { return stall_.has_value(); }
   std::optional<Verdict> Standing(Instant now) const;
 
@@ -62,10 +78,16 @@ class WatchedGroup : public Group {
     Instant suspected;  // when somebody was last suspect
     std::optional<Instant> red_at;
     Instant clock_from;  // the stall clock reads now - clock_from
+    // Found by call order: it stays that whatever stands still later, for whoever hangs then is a
+    // victim. 0: not; else how many members were compared.
+    size_t order_compared = 0;
   };
 
   void Ask(const Around& around, Instant now, Correlator::Actions* actions);
   void JudgeNow(const Around& around, Instant now, Correlator::Actions* actions);
+  void Inquire(const Around& around, Instant now, Correlator::Actions* actions);
+  void Follow(const Around& around, Instant now, Correlator::Actions* actions);
+  bool Gone(Instant now) const;
   Scene Look(const Around& around, Instant now, bool* unanswered);
   bool Equal(const Scene& scene, const Around& around) const;
   void Say(const Scene& scene, const Judgement& judgement, Instant now,
@@ -83,6 +105,12 @@ class WatchedGroup : public Group {
   bool round_judged_ = false;
   std::optional<Instant> healed_at_;
   uint32_t healed_moves_ = 0;
+
+  OrderTable order_;
+  std::optional<Instant> inquiry_;  // since when a disagreement is looked into
+  Instant differed_at_;
+  Instant no_inquiry_before_;
+  Duration inquiry_pause_ = kInquiryPauseMin;
 };
 
 }  // namespace sentinel

@@ -311,6 +311,8 @@ void GatewayOnLoop::OnAgentMessage(const std::string& agent, UpMessage message) 
     agents_.OnHeartbeat(agent, *heartbeat);
   } else if (const Digest* digest = std::get_if<Digest>(&message)) {
     correlator_.OnDigest(agent, *digest, now.mono);
+  } else if (const CallOrder* order = std::get_if<CallOrder>(&message)) {
+    correlator_.OnCallOrder(agent, *order, now.mono);
   } else if (const HostEvidence* evidence = std::get_if<HostEvidence>(&message)) {
     if (evidence->kind.starts_with("link_")) book_.OnPortEvent(evidence->host, now);
     correlator_.OnEvidence(agent, *evidence, now.mono);

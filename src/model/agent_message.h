@@ -47,7 +47,20 @@ struct SpooledEvent {
   uint64_t spool_id = 0;
   std::string body;
 };
-using UpMessage = std::variant<Hello, Inventory, Heartbeat, Digest, HostEvidence, SpooledEvent>;
+// Marks of one rank's call order that its agent has seen since it last told them, by rising number.
+struct MemberCalls {
+  CommKey comm;
+  Rank rank = -1;
+  int pid = -1;  // as in the member's place
+  std::vector<CallMark> marks;
+};
+struct CallOrder {
+  std::vector<MemberCalls> members;
+};
+constexpr size_t kCallMarksMax = 8;           // of one member in a CallOrder
+constexpr size_t kCallOrderMembersMax = 512;  // of one CallOrder
+using UpMessage =
+    std::variant<Hello, Inventory, Heartbeat, Digest, HostEvidence, SpooledEvent, CallOrder>;
 
 struct Welcome {
   uint32_t protocol = kAgentProtocol;

@@ -31,6 +31,10 @@ struct CommLine {
   uint8_t open_size_log2 = 0;   // floor(log2(bytes))
   uint32_t api_calls_open = 0;  // threads inside an NCCL call that has not returned
   uint64_t api_calls = 0;       // calls entered, ever
+  // Collectives called whose order is the same on all ranks, and marks of that order; mark i is of
+  // the last call whose number is a multiple of 8 to the i.
+  uint64_t collectives = 0;
+  std::array<CallMark, 5> marks;
 };
 
 struct BoardHeader {

@@ -122,6 +122,17 @@ struct Operation {
   }
 };
 
+// A mark of the order in which a rank called the collectives of a communicator: a sum over the
+// first `calls` of them (function, count, datatype, root and number of each go in). Ranks that
+// called the same have the same sum, and the difference of two marks tells of the calls between
+// them alone. How it is made is the board's affair (docs/formats/board.md).
+struct CallMark {
+  uint64_t calls = 0;  // 0: no mark
+  uint64_t sum = 0;    // modulo kCallSumModulus
+  friend bool operator==(const CallMark&, const CallMark&) = default;
+};
+constexpr uint64_t kCallSumModulus = uint64_t{1} << 48;
+
 // The device side of one operation, counted over its channels. `watched` is false where KernelCh is
 // off: then zeros say nothing.
 struct KernelProgress {

@@ -69,16 +69,20 @@ void BoardWatch::Observe(const BoardHeader& header, bool scan, Instant now) {
       Retire(found->second);
       slots_.erase(found);
       ++version_;
-    } else if (scan) {
-      found->second.watch.Scan(line, now);
     } else {
-      found->second.watch.Refresh(line, now);
+      found->second.marks.See(line);
+      if (scan) {
+        found->second.watch.Scan(line, now);
+      } else {
+        found->second.watch.Refresh(line, now);
+      }
     }
   }
 }
 
 void BoardWatch::Replace(int index, const CommLine& line, Instant now) {
-  slots_.emplace(index, Slot(CommWatch(options_, line, now)));
+  const auto made = slots_.emplace(index, Slot(CommWatch(options_, line, now))).first;
+  made->second.marks.See(line);
   learn_every_ = kLearnFirst;
 }
 
@@ -143,6 +147,13 @@ std::vector<Digest> BoardWatch::Due(const Vitals& vitals, Instant now) {
 void BoardWatch::Forget() {
   for (auto& [index, slot] : slots_) slot.reported = false;
   retired_.clear();
+}
+
+void BoardWatch::TakeCallOrder(std::vector<MemberCalls>* out) {
+  for (auto& [index, slot] : slots_) {
+    if (!slot.identified || slot.marks.empty()) continue;
+    out->push_back({slot.member.comm, slot.member.rank, place_.pid, slot.marks.Take()});
+  }
 }
 
 std::vector<Digest> BoardWatch::Describe(const CommKey* comm, uint64_t request_id,

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/agent_message.h"
 #include "model/board_image.h"
 #include "model/communicator.h"
 #include "model/progress.h"
+#include "progress/call_marks.h"
 #include "progress/comm_watch.h"
 #include "progress/operation_picture.h"
 
@@ -44,6 +46,10 @@ class BoardWatch {
   // Whoever was told is gone: Due says again what is suspect.
   void Forget();
 
+  // Marks of the members' call order that have been seen since this was last asked; of whoever is
+  // not identified yet they wait.
+  void TakeCallOrder(std::vector<MemberCalls>* out);
+
   // Every member in `comm`; every member of the board if it is null.
   std::vector<Digest> Describe(const CommKey* comm, uint64_t request_id, const Vitals& vitals,
                                Instant now) const;
@@ -63,6 +69,7 @@ class BoardWatch {
     explicit Slot(CommWatch comm_watch) : watch(std::move(comm_watch)) {}
     CommWatch watch;
     OperationPicture picture;
+    CallMarks marks;
     bool identified = false;
     Member member;
     bool reported = false;

@@ -122,6 +122,42 @@ TEST(BoardWatch, KnowsItsMembersFromTheFirstScan) {
             (Member{{"slurm:7.0", 0xabc, 4}, 2, 4, "dp", {"gpu-08", 3, "0000:3b:00.0", 4711}}));
 }
 
+TEST(BoardWatch, MarksOfCallOrderAreTakenOnceAndWaitUntilTheMemberIsKnown) {
+  Process process;
+  process.comm().line.collectives = 1;
+  process.comm().line.marks[0] = {1, 5};
+  process.watch.OnHeader(process.Header(), process.now);
+  std::vector<MemberCalls> told;
+  process.watch.TakeCallOrder(&told);
+  EXPECT_TRUE(told.empty());
+  process.comm().line.collectives = 2;
+  process.comm().line.marks[0] = {2, 6};
+  process.Header();
+  process.watch.OnImage(process.image, process.now);
+  process.watch.TakeCallOrder(&told);
+  process.watch.TakeCallOrder(&told);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].comm, (CommKey{"slurm:7.0", 0xabc, 4}));
+  EXPECT_EQ(told[0].rank, 2);
+  EXPECT_EQ(told[0].pid, 4711);
+  EXPECT_EQ(told[0].marks, (std::vector<CallMark>{{1, 5}, {2, 6}}));
+}
+
+TEST(BoardWatch, ANewCommunicatorInASlotHasMarksOfItsOwn) {
+  Process process;
+  process.comm().line.marks[0] = {9, 5};
+  process.Run(milliseconds(20));
+  process.comm().line.generation = 3;
+  process.comm().comm_id = 0xdef;
+  process.comm().line.marks[0] = {1, 7};
+  process.Run(milliseconds(100));
+  std::vector<MemberCalls> told;
+  process.watch.TakeCallOrder(&told);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].comm.comm_id, 0xdefu);
+  EXPECT_EQ(told[0].marks, (std::vector<CallMark>{{1, 7}}));
+}
+
 TEST(BoardWatch, APodsNameIsNotGivenToACommunicatorOfSeveralNodes) {
   Process process;
   BoardWatch watch({}, "pod:1", JobScope::kNode, {});

@@ -78,6 +78,8 @@ void Judge::Hear(const AgentId& agent, const std::vector<UpMessage>& messages, I
       correlator_.OnInventory(agent, *inventory, now);
     } else if (const auto* digest = std::get_if<Digest>(&message)) {
       correlator_.OnDigest(agent, *digest, now);
+    } else if (const auto* order = std::get_if<CallOrder>(&message)) {
+      correlator_.OnCallOrder(agent, *order, now);
     } else if (const auto* evidence = std::get_if<HostEvidence>(&message)) {
       correlator_.OnEvidence(agent, *evidence, now);
     }

@@ -60,7 +60,7 @@ std::vector<JudgementReport::Step> StepsOf(const std::vector<Judged>& judged, In
 }  // namespace
 
 JudgementReport SumUp(const std::vector<Judged>& judged, const ProgressWatch& progress,
-                      Instant start) {
+                      Instant start, std::optional<Instant> mismatch) {
   JudgementReport report;
   report.steps = StepsOf(judged, start);
   const auto red = std::find_if(judged.begin(), judged.end(), [](const Judged& entry) {
@@ -79,6 +79,9 @@ JudgementReport SumUp(const std::vector<Judged>& judged, const ProgressWatch& pr
 
   const StallName name = NameOf(red->verdict);
   report.stalled_at = progress.LastMoveBefore(red->when);
+  if (red->verdict.hang_class == HangClass::kMismatch && mismatch && *mismatch <= red->when) {
+    report.stalled_at = mismatch;
+  }
   bool first = true;
   for (const Judged& entry : judged) {
     if (NameOf(entry.verdict) != name) continue;
@@ -134,7 +137,9 @@ std::string ReportText(const JudgementReport& report) {
     text += CulpritText(*report.verdict);
     if (report.suspect && report.red) {
       text += "\n  suspected " + std::to_string(ToMillis(*report.suspect)) + " ms and red " +
-              std::to_string(ToMillis(*report.red)) + " ms after the ring's last progress";
+              std::to_string(ToMillis(*report.red)) + " ms after " +
+              (report.verdict->hang_class == HangClass::kMismatch ? "the call that differs"
+                                                                  : "the ring's last progress");
     }
     for (const EvidenceLine& line : report.verdict->evidence) text += "\n  " + line.en;
     if (report.healed) text += "\n  it moved again afterwards";

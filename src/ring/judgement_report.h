@@ -33,9 +33,10 @@ struct JudgementReport {
   std::vector<Step> steps;
 };
 
-// A red verdict's stall began with the last progress before it.
+// A red verdict's stall began with the last progress before it. A mismatch needs no stall: it began
+// with the first call in which the recorded ranks differ, `mismatch`, where there is one.
 JudgementReport SumUp(const std::vector<Judged>& judged, const ProgressWatch& progress,
-                      Instant start);
+                      Instant start, std::optional<Instant> mismatch);
 
 std::string ReportJson(const JudgementReport& report);
 std::string ReportText(const JudgementReport& report);

@@ -42,12 +42,26 @@ class ReportOfAStall : public testing::Test {
     verdict.evidence = {{"证据", "rank 2 stands still"}};
     judged_.push_back({At(ms), verdict});
   }
-  JudgementReport Sum() { return SumUp(judged_, *progress_, kStart); }
+  JudgementReport Sum() { return SumUp(judged_, *progress_, kStart, mismatch_); }
 
   Recording recording_;
   std::optional<ProgressWatch> progress_;
   std::vector<Judged> judged_;
+  std::optional<Instant> mismatch_;
 };
+
+TEST_F(ReportOfAStall, AMismatchCountsFromTheFirstCallThatDiffers) {
+  mismatch_ = At(-400);
+  Say(-100, VerdictStage::kRed, HangClass::kMismatch);
+  const auto json = nlohmann::json::parse(ReportJson(Sum()));
+  EXPECT_EQ(json["class"], "MISMATCH");
+  EXPECT_EQ(json["red_ms"], 300);
+}
+TEST_F(ReportOfAStall, AStallIsNotCountedFromACallThatDiffers) {
+  mismatch_ = At(-400);
+  Say(1510, VerdictStage::kRed, HangClass::kNetwork);
+  EXPECT_EQ(nlohmann::json::parse(ReportJson(Sum()))["red_ms"], 1510);
+}
 
 TEST_F(ReportOfAStall, CountsFromTheLastProgressBeforeRed) {
   Say(300, VerdictStage::kSuspected, HangClass::kUnknown);

@@ -3,14 +3,17 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "ring/first_mismatch.h"
 #include "ring/judge.h"
 #include "ring/judgement_report.h"
 #include "ring/plugin_path.h"
 #include "ring/recording_reader.h"
 #include "ring/replay.h"
+#include "ring/timeline.h"
 
 namespace sentinel {
 namespace {
@@ -91,7 +94,11 @@ int RunReplayCommand(const ReplayCommandOptions& options) {
   replay->End();
   if (!judge) return kExitDone;
 
-  JudgementReport report = SumUp(judged, outcome->progress, outcome->start);
+  std::optional<Instant> mismatch;
+  if (const std::optional<int64_t> at_ns = FirstMismatchNs(*recording)) {
+    mismatch = Timeline{recording->OriginNs(), outcome->start, options.speed}.At(*at_ns);
+  }
+  JudgementReport report = SumUp(judged, outcome->progress, outcome->start, mismatch);
   report.recording = recording->summary.name;
   report.ranks = static_cast<int>(recording->ranks.size());
   const Status written = WriteReport(report, options);

@@ -144,6 +144,23 @@ void Write(const Digest& digest, pb::Digest* out) {
   out->set_truncated(digest.truncated || edges < digest.edges.size());
 }
 
+void Write(const CallOrder& order, pb::CallOrder* out) {
+  const size_t members = std::min(order.members.size(), kCallOrderMembersMax);
+  for (size_t i = 0; i < members; ++i) {
+    const MemberCalls& member = order.members[i];
+    pb::MemberCalls* calls = out->add_members();
+    Write(member.comm, calls->mutable_comm());
+    calls->set_rank(member.rank);
+    calls->set_pid(member.pid);
+    const size_t marks = std::min(member.marks.size(), kCallMarksMax);
+    for (size_t j = member.marks.size() - marks; j < member.marks.size(); ++j) {
+      pb::CallMark* mark = calls->add_marks();
+      mark->set_calls(member.marks[j].calls);
+      mark->set_sum(member.marks[j].sum % kCallSumModulus);
+    }
+  }
+}
+
 template <typename M>
 Result<std::string> Frame(const M& message) {
   const size_t size = message.ByteSizeLong();
@@ -312,6 +329,24 @@ HostEvidence Read(const pb::Evidence& in, Judge& judge) {
   return evidence;
 }
 
+CallOrder Read(const pb::CallOrder& in, Judge& judge) {
+  CallOrder order;
+  judge.List(in.members_size(), kCallOrderMembersMax, "call_order.members");
+  for (const pb::MemberCalls& calls : in.members()) {
+    MemberCalls member;
+    member.comm = Read(calls.comm(), judge);
+    member.rank = calls.rank();
+    member.pid = calls.pid();
+    judge.List(calls.marks_size(), kCallMarksMax, "call_order.marks");
+    for (const pb::CallMark& mark : calls.marks()) {
+      if (mark.sum() >= kCallSumModulus) judge.Wrong("call_mark.sum");
+      member.marks.push_back({mark.calls(), mark.sum()});
+    }
+    order.members.push_back(std::move(member));
+  }
+  return order;
+}
+
 // The library writes to stderr whenever a peer sends a bad string; we say it once, as an error.
 void Silence() {
   static const bool silenced = [] {
@@ -381,6 +416,7 @@ Result<std::string> EncodeUp(const UpMessage& message) {
                    up.mutable_event()->set_spool_id(event.spool_id);
                    up.mutable_event()->set_body(event.body);
                  },
+                 [&](const CallOrder& order) { Write(order, up.mutable_call_order()); },
              },
              message);
   return Frame(up);
@@ -444,6 +480,10 @@ Result<UpMessage> DecodeUp(std::string_view payload) {
       event.spool_id = up.event().spool_id();
       event.body = judge.Text(up.event().body(), kEventBodyBytesMax, "event.body");
       return judge.Settle<UpMessage>(std::move(event));
+    }
+    case pb::Up::kCallOrder: {
+      CallOrder order = Read(up.call_order(), judge);
+      return judge.Settle<UpMessage>(std::move(order));
     }
     case pb::Up::MESSAGE_NOT_SET:
       return NoMessage();

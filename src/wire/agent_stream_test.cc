@@ -122,6 +122,42 @@ TEST(AgentStream, AHeartbeatComesThrough) {
   EXPECT_EQ(back.dropped, 1u);
 }
 
+MemberCalls SomeCalls(size_t marks) {
+  MemberCalls calls{SomeMember().comm, 2, 4711, {}};
+  for (size_t i = 0; i < marks; ++i) calls.marks.push_back({8 * i + 8, kCallSumModulus - 1 - i});
+  return calls;
+}
+
+TEST(AgentStream, ACallOrderComesThrough) {
+  const CallOrder back = UpRoundTrip(CallOrder{{SomeCalls(3), MemberCalls{}}});
+  ASSERT_EQ(back.members.size(), 2u);
+  EXPECT_EQ(back.members[0].comm, SomeMember().comm);
+  EXPECT_EQ(back.members[0].rank, 2);
+  EXPECT_EQ(back.members[0].pid, 4711);
+  EXPECT_EQ(back.members[0].marks, SomeCalls(3).marks);
+  EXPECT_TRUE(back.members[1].marks.empty());
+}
+
+TEST(AgentStream, ACallOrderLooksAsItsFormatSays) {
+  const CallOrder order{{{{"", 1, 4}, 2, 7, {{11, 0x1234}}}}};
+  const unsigned char bytes[] = {
+      0x22, 0, 0,    0, 0x3a, 0x20, 0x0a, 0x1e, 0x0a, 0x0b, 0x11, 1,    0,    0, 0, 0, 0, 0, 0,
+      0x18, 4, 0x10, 2, 0x18, 7,    0x22, 0x0b, 0x08, 11,   0x11, 0x34, 0x12, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(EncodeUp(order).value(),
+            std::string(reinterpret_cast<const char*>(bytes), sizeof(bytes)));
+}
+
+TEST(AgentStream, ACallOrderIsCutToWhatAReaderTakes) {
+  CallOrder order{std::vector<MemberCalls>(kCallOrderMembersMax + 5, SomeCalls(kCallMarksMax + 3))};
+  for (MemberCalls& member : order.members) member.comm.job = std::string(2000, 'j');
+  order.members[0].marks.back().sum = UINT64_MAX;
+  const CallOrder back = UpRoundTrip(order);
+  ASSERT_EQ(back.members.size(), kCallOrderMembersMax);
+  ASSERT_EQ(back.members[1].marks.size(), kCallMarksMax);
+  EXPECT_EQ(back.members[1].marks.back(), SomeCalls(kCallMarksMax + 3).marks.back())
+      << "the newest marks stay";
+}
+
 TEST(AgentStream, ADigestComesThroughWhole) {
   const Digest sent = SomeDigest();
   const Digest back = UpRoundTrip(sent);
@@ -264,6 +300,14 @@ TEST(AgentStream, NumbersOutOfRangeAreRefused) {
   for (size_t i = 0; i <= kInventoryMembersMax; ++i) members += BytesField(1, "");
   EXPECT_FALSE(DecodeUp(BytesField(2, members)).ok());
   EXPECT_FALSE(DecodeUp(BytesField(1, BytesField(4, std::string(2000, 'h')))).ok());
+  members.clear();
+  for (size_t i = 0; i <= kCallOrderMembersMax; ++i) members += BytesField(1, "");
+  EXPECT_FALSE(DecodeUp(BytesField(7, members)).ok());
+  std::string marks;
+  for (size_t i = 0; i <= kCallMarksMax; ++i) marks += BytesField(4, "");
+  EXPECT_FALSE(DecodeUp(BytesField(7, BytesField(1, marks))).ok());
+  const std::string sum_of_49_bits = std::string("\x11") + std::string(6, '\0') + "\x01" + '\0';
+  EXPECT_FALSE(DecodeUp(BytesField(7, BytesField(1, BytesField(4, sum_of_49_bits)))).ok());
 }
 
 TEST(AgentStream, AnEmptyOrUnknownMessageIsRefused) {
@@ -275,9 +319,10 @@ TEST(AgentStream, AnEmptyOrUnknownMessageIsRefused) {
 
 TEST(AgentStream, RandomBytesAndBrokenFramesNeverDoMoreThanFail) {
   std::mt19937_64 random(20261130);
-  const std::string good = PayloadOf(EncodeUp(SomeDigest()));
+  const std::string digest = PayloadOf(EncodeUp(SomeDigest()));
+  const std::string order = PayloadOf(EncodeUp(CallOrder{{SomeCalls(3), SomeCalls(8)}}));
   for (int run = 0; run < 20000; ++run) {
-    std::string bytes = good;
+    std::string bytes = run % 2 == 0 ? digest : order;
     for (int flips = random() % 4 + 1; flips > 0; --flips) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }

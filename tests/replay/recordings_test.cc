@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,10 +19,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json Judge(const std::string& recording) {
+std::string FolderOf(const std::string& recording) {
   const char* shared = std::getenv("SENTINEL_SHARED");
-  const std::string folder =
-      std::string(shared == nullptr ? "../shared" : shared) + "/data/nccl-callbacks/" + recording;
+  return std::string(shared == nullptr ? "../shared" : shared) + "/data/nccl-callbacks/" +
+         recording;
+}
+
+Json JudgeFolder(const std::string& folder) {
   if (!std::filesystem::exists(folder)) {
     ADD_FAILURE() << folder << " is missing: set SENTINEL_SHARED to the folder with data/";
     return {};
@@ -35,6 +39,61 @@ Json Judge(const std::string& recording) {
   EXPECT_TRUE(json.is_object()) << ring.text();
   std::filesystem::remove(report);
   return json;
+}
+
+Json Judge(const std::string& recording) { return JudgeFolder(FolderOf(recording)); }
+
+// healthy-large, in which from its iteration `first` to its iteration `last` rank 2 asks for
+// something else: everybody goes on moving as real ranks do that disagree over a count.
+class Disagreeing {
+ public:
+  Disagreeing(int first, int last, const std::string& from, const std::string& to)
+      : folder_(testing::TempDir() + "disagreeing-" + std::to_string(getpid())) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+    for (const auto& file : std::filesystem::directory_iterator(FolderOf("healthy-large"))) {
+      if (file.path().filename() != "rank2.jsonl.gz")
+        std::filesystem::copy_file(file.path(), folder_ / file.path().filename());
+    }
+    gzFile in = gzopen((FolderOf("healthy-large") + "/rank2.jsonl.gz").c_str(), "r");
+    CHECK(in != nullptr);
+    std::ofstream out(folder_ / "rank2.jsonl");
+    std::string line(1 << 16, '\0');
+    int iteration = -1;
+    while (gzgets(in, line.data(), static_cast<int>(line.size())) != nullptr) {
+      std::string text(line.c_str());
+      const bool starts = text.find("\"op\":\"start\"") != std::string::npos;
+      const bool call = text.find("\"type\":\"CollApi\"") != std::string::npos;
+      const bool coll = text.find("\"type\":\"Coll\"") != std::string::npos;
+      if (starts && call) ++iteration;
+      const size_t at = text.find(from);
+      if (starts && (call || coll) && iteration >= first && iteration <= last) {
+        CHECK(at != std::string::npos);
+        text.replace(at, from.size(), to);
+      }
+      out << text;
+    }
+    gzclose(in);
+  }
+  ~Disagreeing() { std::filesystem::remove_all(folder_); }
+  const std::string folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+void ExpectMismatch(const std::string& folder) {
+  const Json json = JudgeFolder(folder);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["class"], "MISMATCH") << json.dump(1);
+  ASSERT_TRUE(json["culprit"].is_object()) << json.dump(1);
+  EXPECT_EQ(json["culprit"]["rank"], 2) << json.dump(1);
+  EXPECT_EQ(json["culprit"]["host"], "replay-2") << json.dump(1);
+  EXPECT_GT(json["red_ms"], 0) << json.dump(1);
+  // The ring moves for 1.3 s more.
+  EXPECT_LT(json["red_ms"], 1000) << json.dump(1);
+  ASSERT_GE(json["evidence"].size(), 2u) << json.dump(1);
+  EXPECT_THAT(json["evidence"][1].get<std::string>(), testing::HasSubstr("before any hang"));
 }
 
 void ExpectVerdict(const std::string& recording, const std::string& hang_class) {
@@ -66,6 +125,14 @@ TEST(Recordings, ARankThatSkipsACollectiveHasNotEntered) {
 TEST(Recordings, AKilledRankIsDead) { ExpectVerdict("kill-passive", "PROCESS_DEAD"); }
 TEST(Recordings, ARankCutOffFromTheNetworkIsTheEndThatFrozenEdgesShare) {
   ExpectVerdict("net-isolate-large", "NETWORK");
+}
+TEST(Recordings, ARankThatAsksForLessIsAMismatchWhileTheRingStillMoves) {
+  const Disagreeing recording(10, 19, "\"count\":4194304", "\"count\":2097152");
+  ExpectMismatch(recording.folder());
+}
+TEST(Recordings, ARankThatCallsAnotherFunctionOnceIsAMismatchWhileTheRingStillMoves) {
+  const Disagreeing recording(10, 10, "\"func\":\"AllReduce\"", "\"func\":\"AllGather\"");
+  ExpectMismatch(recording.folder());
 }
 TEST(Recordings, SmallHealthyOperationsLightNoLamp) { ExpectNothing("healthy-small"); }
 TEST(Recordings, LargeHealthyOperationsLightNoLamp) { ExpectNothing("healthy-large"); }

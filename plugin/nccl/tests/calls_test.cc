@@ -75,6 +75,20 @@ TEST_P(Calls, KeepTheUsersCountWhereNcclCountsBytes) {
   EXPECT_TRUE(comm.operations[0].enqueued);
 }
 
+TEST_P(Calls, OfCollectivesMakeTheMarkOfTheirOrderByWhatTheUserAskedFor) {
+  void* group = plugin_.GroupApi(comm_.context);
+  void* api = plugin_.CollApi(comm_.context, group, Fields("AllGather", 1000));
+  const CallMark called = Comm().line.marks[0];
+  EXPECT_EQ(1u, called.calls);
+  CollFields bytes = Fields("AllGather", 4000);
+  bytes.datatype = "ncclInt8";
+  plugin_.Coll(comm_.context, api, plugin_.Group(comm_.context), 2, bytes);
+  EXPECT_EQ(called, Comm().line.marks[0]) << "enqueueing is no second call";
+  plugin_.CollApi(comm_.context, group, Fields("AllGather", 1000));
+  EXPECT_EQ(2u, Comm().line.marks[0].calls);
+  EXPECT_NE(called.sum, Comm().line.marks[0].sum);
+}
+
 TEST_P(Calls, OfOneGroupKeepTheirOrderWhileNcclSortsWhatItEnqueues) {
   void* api_group = plugin_.GroupApi(comm_.context, 2);
   void* small = plugin_.CollApi(comm_.context, api_group, Fields("AllReduce", 8));
