@@ -1,11 +1,9 @@
 // Calls back every period, on the io_context's thread. One kernel timer that runs on by itself: a
-// steady_timer is set twice for each time it goes off, which at rest is a tenth of what the agent
-// costs.
+// steady_timer beside others is set twice for each time it goes off, and at rest that shows.
 #pragma once
 
 #include <sys/timerfd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -39,8 +37,8 @@ class Ticker {
 
  private:
   void Wait() {
-    timer_.async_read_some(boost::asio::buffer(*expired_),
-                           [this, alive = std::weak_ptr<Expired>(expired_)](
+    timer_.async_read_some(boost::asio::buffer(expired_.get(), sizeof *expired_),
+                           [this, alive = std::weak_ptr<uint64_t>(expired_)](
                                const boost::system::error_code& error, size_t) {
                              if (error || alive.expired()) return;
                              tick_();
@@ -48,12 +46,8 @@ class Ticker {
                            });
   }
 
-  // Room for one number more than there is to read: what comes short tells Asio that there is no
-  // need to try again before the next one.
-  using Expired = std::array<uint64_t, 2>;
-
   std::function<void()> tick_;
-  std::shared_ptr<Expired> expired_ = std::make_shared<Expired>();
+  std::shared_ptr<uint64_t> expired_ = std::make_shared<uint64_t>();  // how often, since the last
   boost::asio::posix::stream_descriptor timer_;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/testing_folder.h"
 #include "http/test_peer.h"
 
 namespace sentinel {
@@ -342,18 +343,11 @@ TEST_F(HttpServerTest, ResponderAndStreamMayOutliveTheServer) {
 class UnixSocketTest : public HttpServerTest {
  protected:
   UnixSocketTest() {
-    char name[] = "/tmp/sentinel-http-XXXXXX";
-    EXPECT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-    endpoint_.host = folder_ + "/s.sock";
+    endpoint_.host = folder_.path() / "s.sock";
     endpoint_.unix_socket = true;
   }
-  ~UnixSocketTest() override {
-    unlink(endpoint_.host.c_str());
-    rmdir(folder_.c_str());
-  }
 
-  std::string folder_;
+  TestingFolder folder_;
   Endpoint endpoint_;
 };
 

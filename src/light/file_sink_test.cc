@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/testing_folder.h"
 #include "light/frame_sink.h"
 
 namespace sentinel {
@@ -16,21 +17,15 @@ namespace {
 class FileSinkTest : public testing::Test {
  protected:
   FileSinkTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "frames-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    directory_ = pattern;
     signal(SIGPIPE, SIG_IGN);  // as the program does
-  }
-  ~FileSinkTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
   }
   static Frame Filled(uint8_t value) {
     Frame frame;
     frame.fill(value);
     return frame;
   }
-  std::filesystem::path directory_;
+  TestingFolder folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 TEST_F(FileSinkTest, ARegularFileHoldsTheLatestFrameAndNothingElse) {

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/testing_folder.h"
+
 namespace sentinel {
 namespace {
 
@@ -72,32 +74,23 @@ class EndlessSink : public SoundSink {
 
 class WavDirectory {
  public:
-  WavDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "speech-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~WavDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string path() const { return path_; }
+  std::string path() const { return folder_.path(); }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       names.push_back(entry.path().filename().string());
     }
     return names;
   }
   std::string Read(const std::string& name) const {
-    std::ifstream file(std::filesystem::path(path_) / name, std::ios::binary);
+    std::ifstream file(folder_.path() / name, std::ios::binary);
     std::stringstream text;
     text << file.rdbuf();
     return text.str();
   }
 
  private:
-  std::string path_;
+  TestingFolder folder_;
 };
 
 Utterance Of(uint64_t id, std::vector<SpeechRun> runs = {{Voice::kEnglish, "one"}}) {

@@ -1,26 +1,18 @@
 // A /proc made of plain files, and a cgroup tree beside it, for tests.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "base/testing_folder.h"
 #include "probe/host/proc_files.h"
 
 namespace sentinel {
 
 class TestingProc {
  public:
-  TestingProc() {
-    std::string name = std::filesystem::temp_directory_path() / "sentinel-proc-XXXXXX";
-    root_ = mkdtemp(name.data());
-    std::filesystem::create_directories(root_ / "proc");
-  }
-  ~TestingProc() { std::filesystem::remove_all(root_); }
-  TestingProc(const TestingProc&) = delete;
-  TestingProc& operator=(const TestingProc&) = delete;
+  TestingProc() { std::filesystem::create_directories(root_ / "proc"); }
 
   std::filesystem::path root() const { return root_; }
   ProcFiles files() const { return ProcFiles(root_ / "proc", root_ / "cgroup"); }
@@ -76,7 +68,8 @@ class TestingProc {
            std::to_string(start_ticks) + " 0 0\n";
   }
 
-  std::filesystem::path root_;
+  TestingFolder folder_;
+  const std::filesystem::path root_ = folder_.path();
 };
 
 }  // namespace sentinel
