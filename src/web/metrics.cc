@@ -80,7 +80,12 @@ std::string GatewayMetrics::Text() const {
 void GatewayMetrics::Opened(const std::string& type, std::string_view severity) {
   bool named = types_.contains(type) || types_.size() < kTypesMax;
   if (named) types_.insert(type);
-  opened_->Add({{"type", named ? type : "other"}, {"severity", std::string(severity)}}).Increment();
+  std::pair<std::string, std::string> labels{named ? type : "other", severity};
+  prometheus::Counter*& counter = opened_by_[labels];
+  if (counter == nullptr) {
+    counter = &opened_->Add({{"type", labels.first}, {"severity", labels.second}});
+  }
+  counter->Increment();
 }
 
 void GatewayMetrics::Notified(const std::string& terminal, std::string_view state) {

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/time.h"
 
@@ -60,6 +61,7 @@ class GatewayMetrics {
   prometheus::Family<prometheus::Counter>* answered_;
   std::map<int, prometheus::Counter*> answered_by_status_;
   std::set<std::string> types_;
+  std::map<std::pair<std::string, std::string>, prometheus::Counter*> opened_by_;
 };
 
 }  // namespace sentinel
