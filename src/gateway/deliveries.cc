@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
 #include "http/client.h"
 #include "wire/terminal_json.h"
@@ -13,6 +15,7 @@ namespace {
 
 // After a ping nobody answered: a terminal that comes back is noticed, and lit, soon.
 constexpr Duration kPingTimeout = std::chrono::seconds(2);
+constexpr size_t kBootIdMax = 64;
 
 DeliveryError ToError(const SendResult& result) {
   DeliveryError error{DeliveryFailure::kRetry, result.error, result.retry_after};
@@ -84,7 +87,11 @@ bool Deliveries::Pump(Moment now) {
         spdlog::log(outcome.shed ? spdlog::level::debug : spdlog::level::err,
                     "event=notification_failed id={} unconfirmed={} why=\"{}\"", outcome.message,
                     outcome.unconfirmed, outcome.error);
-        book_.OnFailed(outcome.message, outcome.error, outcome.unconfirmed, now);
+        if (outcome.shed) {
+          book_.OnShed(outcome.message, outcome.error, now);
+        } else {
+          book_.OnFailed(outcome.message, outcome.error, outcome.unconfirmed, now);
+        }
         break;
       case NotificationState::kPending:
         break;
@@ -167,7 +174,10 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
   if (outcome.response.ok()) {
     int status = outcome.response->status;
     // A refusal says nothing about the kind, and a broken answer neither.
-    if (status == 200) terminal.kind = Kind::kSentinel;
+    if (status == 200) {
+      terminal.kind = Kind::kSentinel;
+      CheckBoot(terminal, outcome.response->body, now);
+    }
     if (status == 404 || status == 405 || status == 501) terminal.kind = Kind::kPlain;
     Heard(terminal, now);
     if (status == 401 || status == 403) {
@@ -182,6 +192,25 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
   terminal.ping_timer->async_wait([this, alive = alive_, name](boost::system::error_code error) {
     if (!error && *alive) Ping(name);
   });
+}
+
+// A terminal that was started anew has forgotten what was open.
+void Deliveries::CheckBoot(Terminal& terminal, const std::string& pong, Moment now) {
+  nlohmann::json json = nlohmann::json::parse(pong, nullptr, false);
+  if (!json.is_object() || !json.contains("boot_id") || !json["boot_id"].is_string()) return;
+  auto boot_id = json["boot_id"].get<std::string>();
+  if (boot_id == terminal.boot_id || boot_id.empty() || boot_id.size() > kBootIdMax) return;
+  if (!terminal.boot_id.empty()) {
+    spdlog::info("event=terminal_restarted terminal={}", terminal.settings.name);
+    book_.OnTerminalForgot(terminal.settings.name, now);
+  }
+  terminal.boot_id = boot_id;
+  if (on_boot_) on_boot_(terminal.settings.name, boot_id);
+}
+
+void Deliveries::RememberBoot(const std::string& terminal, const std::string& boot_id) {
+  auto it = terminals_.find(terminal);
+  if (it != terminals_.end()) it->second.boot_id = boot_id;
 }
 
 void Deliveries::Heard(Terminal& terminal, Moment now) {

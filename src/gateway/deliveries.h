@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -56,6 +57,13 @@ class Deliveries {
   bool Pump(Moment now);
   std::optional<Instant> NextWake() const { return outbox_.NextWake(); }
 
+  // Which life of a terminal an earlier process last spoke to, and who is told of a new one: what
+  // burns is then sent again.
+  void RememberBoot(const std::string& terminal, const std::string& boot_id);
+  void OnBoot(std::function<void(const std::string& terminal, const std::string& boot_id)> told) {
+    on_boot_ = std::move(told);
+  }
+
   std::vector<TerminalStatus> Status() const;
   const Outbox& outbox() const { return outbox_; }
 
@@ -71,12 +79,14 @@ class Deliveries {
     std::optional<Moment> answered;
     bool lost = false;
     std::string error;
+    std::string boot_id;  // empty: not known
   };
 
   void Send(Terminal& terminal, Delivery delivery);
   void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
   void Ping(const std::string& name);
   void Ponged(const std::string& name, const HttpOutcome& outcome);
+  void CheckBoot(Terminal& terminal, const std::string& pong, Moment now);
   void Heard(Terminal& terminal, Moment now);
   void Missed(Terminal& terminal, const std::string& error, Moment now);
 
@@ -87,6 +97,7 @@ class Deliveries {
   std::function<void()> turn_;
   Outbox outbox_;
   std::map<std::string, Terminal> terminals_;
+  std::function<void(const std::string&, const std::string&)> on_boot_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

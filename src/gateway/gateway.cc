@@ -21,16 +21,20 @@
 #include "http/server.h"
 #include "web/incident_json.h"
 #include "web/metrics.h"
+#include "wire/event_json.h"
 
 namespace sentinel {
 namespace {
 
 constexpr auto kTick = std::chrono::seconds(1);
-// An event is two rows (itself, its incident), and a slow disk is served best by few large commits.
+// A slow disk is served best by few large commits.
 constexpr size_t kBatchRows = 1024;
 // Rounds of "the outbox tells the book, the book tells the outbox" in one turn; the rest in the
 // next.
 constexpr int kRoundsMax = 16;
+// Lines about incidents between two ticks; beyond it they are counted, and their number is logged.
+constexpr uint64_t kIncidentLinesMax = 200;
+constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
 class GatewayOnLoop final : public Gateway, public AgentListener {
  public:
@@ -49,7 +53,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
         intake_(io,
                 {book_, *store_, keeper_, metrics_,
                  [this](const std::string& host) { return agents_.Presence(host); },
-                 [this] { Turn(); }},
+                 [this] { Turn(); }, [this] { TurnSoon(); }},
                 id_ + "-"),
         wake_(io),
         tick_(io) {
@@ -138,6 +142,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   bool store_was_ok_ = true;
   uint16_t http_port_ = 0;
   std::set<std::string> silent_;  // hosts told as silent
+  uint64_t incident_lines_ = 0;   // since the last tick
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -150,9 +155,33 @@ Status GatewayOnLoop::Restore() {
   }
   std::vector<std::string> ids;
   for (const Incident& incident : incidents) ids.push_back(incident.id);
-  intake_.Remember(contents.event_ids, ids);
   size_t count = incidents.size();
-  book_.Restore(std::move(incidents), MomentNow());
+  Moment now = MomentNow();
+  book_.Restore(std::move(incidents), now);
+  keeper_.Resume(contents.begun_last);
+  for (const BegunIncident& begun : contents.begun_incidents) {
+    Result<Event> event = ParseEvent(begun.body);
+    if (!event.ok()) {
+      spdlog::error("event=event_unreadable incident={} why=\"{}\"", begun.id,
+                    event.error().message);
+      continue;
+    }
+    book_.Rebegin(*event, begun.occurrence, begun.received_at, now);
+    if (book_.Find(begun.id) == nullptr) continue;
+    keeper_.ResumeTurn(begun.id, begun.begun);
+    ids.push_back(begun.id);
+  }
+  count += contents.begun_incidents.size();
+  intake_.Remember(contents.event_ids, ids);
+  for (const auto& [name, boot_id] : contents.notes) {
+    if (name.starts_with(kBootNote)) {
+      deliveries_.RememberBoot(name.substr(std::string(kBootNote).size()), boot_id);
+    }
+  }
+  deliveries_.OnBoot([this](const std::string& terminal, const std::string& boot_id) {
+    Turn();  // what is sent again is queued for the disk first
+    store_->PutNote({kBootNote + terminal, boot_id}, {});
+  });
   spdlog::info("event=restored incidents={} open={} event_ids={}", count, book_.open(),
                contents.event_ids.size());
   return {};
@@ -187,6 +216,7 @@ void GatewayOnLoop::Turn() {
     }
     for (const IncidentBook::Change& change : actions.changes) Log(change);
     touched.insert(touched.end(), actions.touched.begin(), actions.touched.end());
+    keeper_.KeepLater(actions.later);
     // What rings goes out before what is written.
     bool told = deliveries_.Pump(now);
     if (!told && actions.notifications.empty() && actions.cancels.empty()) break;
@@ -262,6 +292,10 @@ void GatewayOnLoop::Tick() {
       spdlog::error("event=store_failed why=\"{}\" what=\"alarms ring from memory\"", health.error);
     }
   }
+  if (incident_lines_ > kIncidentLinesMax) {
+    spdlog::warn("event=incident_lines_left_out lines={}", incident_lines_ - kIncidentLinesMax);
+  }
+  incident_lines_ = 0;
   CheckSilence(now);
   keeper_.Tick();
   tick_.expires_after(kTick);
@@ -377,6 +411,7 @@ void GatewayOnLoop::Log(const IncidentBook::Change& change) {
     case IncidentChange::kClosed:
       break;
   }
+  if (++incident_lines_ > kIncidentLinesMax) return;
   std::string line = "event=" + std::string(IncidentChangeName(change.change)) +
                      " id=" + incident->id +
                      " state=" + std::string(IncidentStateName(incident->state)) +

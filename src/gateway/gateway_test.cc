@@ -59,6 +59,7 @@ class FakeTerminal {
   uint16_t port() const { return server_->port(); }
   int status = 200;
   bool silent = false;
+  std::string boot_id = "one";
   std::vector<TerminalMessage> messages;  // carried out
   std::vector<HttpRequest> requests;      // of send_msg, answered in whatever way
   int pings = 0;
@@ -70,7 +71,8 @@ class FakeTerminal {
                     .ok());
     if (request.path == "/api/v1/ping") {
       ++pings;
-      return responder->Send(ours_ ? JsonResponse(200, "{}") : TextResponse(404, ""));
+      return responder->Send(ours_ ? JsonResponse(200, R"({"boot_id":")" + boot_id + "\"}")
+                                   : TextResponse(404, ""));
     }
     EXPECT_EQ(request.path, "/api/v1/send_msg");
     EXPECT_EQ(request.Header("X-API-Key"), kKey);
@@ -321,6 +323,65 @@ TEST_F(GatewayTest, APlainLampKeepsTheLightOfTheWorst) {
   RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
   EXPECT_EQ(ColorHex(terminal_->messages[1].color), "#FF0000");
   EXPECT_THAT(terminal_->messages[1].text, HasSubstr("NVLink"));
+}
+
+TEST_F(GatewayTest, ATerminalOfOursIsToldEachIncidentAsItIs) {
+  StartTerminal();
+  StartGateway();
+  RunUntil(io_, [&] { return terminal_->pings > 1; });
+  Post(kHang);
+  RunUntil(io_, [&] { return terminal_->messages.size() == 1; });
+  Post(R"({"node_host":"n1","event_type":"NVLINK_ERROR","gpu_index":1})");
+  RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
+  EXPECT_EQ(ColorHex(terminal_->messages[1].color), "#FFA500");
+  EXPECT_EQ(terminal_->messages[1].light_mode, LightMode::kBreath);
+}
+
+TEST_F(GatewayTest, ATerminalThatWasStartedAnewIsToldAgainWhatBurns) {
+  StartTerminal();
+  StartGateway();
+  Post(kHang);
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
+  RunUntil(io_, [&] { return terminal_->pings > 1; });
+  std::string id(terminal_->requests.at(0).Header("X-Message-Id"));
+  terminal_->boot_id = "two";
+  RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
+  EXPECT_EQ(terminal_->requests.at(1).Header("X-Message-Id"), id);
+  int pings = terminal_->pings;
+  RunUntil(io_, [&] { return terminal_->pings > pings + 2; });
+  EXPECT_THAT(terminal_->messages, SizeIs(2));
+
+  // Also if it was started anew while the gateway was not there to see it.
+  gateway_.reset();
+  terminal_->boot_id = "three";
+  StartGateway();
+  RunUntil(io_, [&] { return terminal_->messages.size() == 3; });
+  EXPECT_EQ(terminal_->requests.at(2).Header("X-Message-Id"), id);
+}
+
+TEST_F(GatewayTest, AnIncidentThatIsOnlyItsEventSurvivesARestart) {
+  StartGateway();
+  std::set<std::string> ids;
+  for (int i = 0; i < 20; ++i) {
+    std::string host = "n" + std::to_string(i);
+    ids.insert(Json::parse(
+        Post(R"({"node_host":")" + host + R"(","event_type":"NCCL_TIMEOUT"})").body)["incident"]);
+  }
+  for (int restart = 0; restart < 3; ++restart) {
+    gateway_.reset();
+    StartGateway();
+    Json incidents = Incidents();
+    EXPECT_THAT(incidents, SizeIs(20));
+    for (const Json& incident : incidents) {
+      EXPECT_TRUE(ids.contains(incident["id"]));
+      EXPECT_EQ(incident["state"], "open");
+    }
+  }
+  // Written down in its turn, or begun again: closed once, it stays closed.
+  Post(R"({"node_host":"n3","event_type":"RECOVERED"})");
+  gateway_.reset();
+  StartGateway();
+  EXPECT_THAT(Json::parse(Get("/api/v1/incidents", "state=open").body)["incidents"], SizeIs(19));
 }
 
 TEST_F(GatewayTest, ATerminalThatIsGoneIsAnIncidentUntilItIsBack) {

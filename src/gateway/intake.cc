@@ -84,19 +84,21 @@ void Intake::Take(std::string body, Answer answer) {
   StoredEvent stored;
   stored.received_at = WallNow();
   stored.event_id = event.event_id;
-  bool named = !event.event_id.empty();
+  bool named = stored.named = !event.event_id.empty();
+  auto waiting = std::make_shared<Waiting>();
 
   if (named) {
     auto known = ids_.find(event.event_id);
     if (known != ids_.end()) {
       deps_.metrics.events_repeated->Increment();
-      std::string words = Body(true, known->second.incident, event.event_id);
-      if (known->second.durable) return Say(answer, {200, std::move(words)});
+      waiting->words = Body(true, known->second.incident, event.event_id);
+      if (known->second.durable) return Say(answer, {200, std::move(waiting->words)});
       // Counted already, not yet on disk: this one waits for that too.
       stored.incident = known->second.incident;
       stored.event = std::move(event);
       stored.body = std::move(body);
-      return Keep(std::move(stored), words, "", {}, std::move(answer));
+      waiting->answer = std::move(answer);
+      return Keep(std::move(stored), std::move(waiting));
     }
   } else {
     stored.event_id = id_prefix_ + std::to_string(next_id_++);
@@ -106,61 +108,73 @@ void Intake::Take(std::string body, Answer answer) {
   IncidentBook::EventOutcome outcome = deps_.book.OnEvent(event, presence, MomentNow());
   (outcome.suppressed ? deps_.metrics.events_suppressed : deps_.metrics.events_accepted)
       ->Increment();
-  deps_.turn();
+  // Where an agent says that no job runs, the same words may be louder in a moment, or after a
+  // restart.
+  bool steady = presence != JobPresence::kNone;
+  if (outcome.begun && steady) {
+    stored.begun = deps_.keeper.Begun(outcome.incident);
+    stored.occurrence = outcome.occurrence;
+    waiting->begun = true;
+    deps_.turn_soon();
+  } else {
+    // What it changed is queued for the disk before it is.
+    if (outcome.begun) deps_.keeper.Keep({outcome.incident});
+    if (!outcome.suppressed) deps_.turn();
+  }
 
-  std::string words = Body(outcome.suppressed, outcome.incident, stored.event_id);
+  waiting->words = Body(outcome.suppressed, outcome.incident, stored.event_id);
   if (outcome.suppressed && !named && durable_.contains(outcome.incident)) {
     // It changes nothing but a count, and counts are written down now and then.
-    return Say(answer, {200, std::move(words)});
+    return Say(answer, {200, std::move(waiting->words)});
   }
-  KnownBody known;
-  std::string known_body;
-  // Where an agent says that no job runs, the same words may be louder in a moment.
-  bool steady = presence != JobPresence::kNone;
   if (steady && !named && event.state == EventState::kFiring && !outcome.incident.empty() &&
       body.size() <= kKnownBodyBytesMax) {
-    known.incident = outcome.incident;
+    waiting->known.incident = outcome.incident;
     const Incident* incident = deps_.book.Find(outcome.incident);
-    known.severity = incident == nullptr ? Severity::kP0 : incident->severity;
-    known_body = body;
+    waiting->known.severity = incident == nullptr ? Severity::kP0 : incident->severity;
+    waiting->known_body = body;
   }
   if (named) RememberId(event.event_id, {outcome.incident, false});
-  stored.incident = outcome.incident;
+  stored.incident = std::move(outcome.incident);
   stored.event = std::move(event);
   stored.body = std::move(body);
-  Keep(std::move(stored), words, known_body, std::move(known), std::move(answer));
+  waiting->answer = std::move(answer);
+  Keep(std::move(stored), std::move(waiting));
 }
 
-void Intake::Keep(StoredEvent event, const std::string& answer_body, const std::string& known_body,
-                  KnownBody known, Answer answer) {
-  auto shared = std::make_shared<Answer>(std::move(answer));
-  waiting_.push_back({MonotonicNow() + kCommitWaitMax, shared});
-  std::string event_id = event.event_id;
-  std::string incident = event.incident;
-  deps_.keeper.KeepBefore(incident);
+void Intake::Keep(StoredEvent event, std::shared_ptr<Waiting> waiting) {
+  waiting->deadline = MonotonicNow() + kCommitWaitMax;
+  waiting->event_id = event.event_id;
+  waiting->incident = event.incident;
+  waiting_.push_back(waiting);
+  if (!waiting->begun) deps_.keeper.KeepBefore(event.incident);
   deps_.store.AppendEvent(
-      std::move(event), [this, alive = alive_, shared, answer_body, known_body,
-                         known = std::move(known), event_id, incident](Status status) {
-        if (!*alive) return;
-        // The incident was queued before the event: what became of it has been told already.
-        if (!status.ok() || !deps_.keeper.kept(incident)) {
-          deps_.metrics.events_not_durable->Increment();
-          std::string why = status.ok() ? "its incident was refused" : status.error().message;
-          return Say(*shared, {503, "not durable: " + why + "\n"});
-        }
-        auto id = ids_.find(event_id);
-        if (id != ids_.end()) id->second.durable = true;
-        if (!incident.empty()) {
-          if (durable_.size() >= kDurableIncidentsMax) durable_.clear();
-          durable_.insert(incident);
-        }
-        if (!known_body.empty()) {
-          if (bodies_.size() >= kKnownBodiesMax) bodies_.clear();
-          bodies_.insert_or_assign(known_body, known);
-        }
-        Say(*shared, {200, answer_body});
+      std::move(event), [this, alive = alive_, waiting = std::move(waiting)](const Status& status) {
+        if (*alive) Kept(*waiting, status);
       });
   Watch();
+}
+
+void Intake::Kept(Waiting& waiting, const Status& status) {
+  if (!status.ok() && waiting.begun) deps_.keeper.BegunInVain(waiting.incident);
+  // Whatever was queued before the event has been told before it: the event that began the
+  // incident, or the incident itself.
+  if (!status.ok() || !deps_.keeper.kept(waiting.incident)) {
+    deps_.metrics.events_not_durable->Increment();
+    std::string why = status.ok() ? "its incident was refused" : status.error().message;
+    return Say(waiting.answer, {503, "not durable: " + why + "\n"});
+  }
+  auto id = ids_.find(waiting.event_id);
+  if (id != ids_.end()) id->second.durable = true;
+  if (!waiting.incident.empty()) {
+    if (durable_.size() >= kDurableIncidentsMax) durable_.clear();
+    durable_.insert(waiting.incident);
+  }
+  if (!waiting.known_body.empty()) {
+    if (bodies_.size() >= kKnownBodiesMax) bodies_.clear();
+    bodies_.insert_or_assign(std::move(waiting.known_body), std::move(waiting.known));
+  }
+  Say(waiting.answer, {200, std::move(waiting.words)});
 }
 
 void Intake::Watch() {
@@ -172,11 +186,11 @@ void Intake::Watch() {
     watching_ = false;
     Instant now = MonotonicNow();
     while (!waiting_.empty()) {
-      Waiting& first = waiting_.front();
-      if (*first.answer && first.deadline > now) break;
-      if (*first.answer) {
+      Waiting& first = *waiting_.front();
+      if (first.answer && first.deadline > now) break;
+      if (first.answer) {
         deps_.metrics.events_not_durable->Increment();
-        Say(*first.answer, {503, "not durable: the disk does not answer\n"});
+        Say(first.answer, {503, "not durable: the disk does not answer\n"});
       }
       waiting_.pop_front();
     }

@@ -1,8 +1,9 @@
 // What becomes of a posted event: parsed, judged, made durable, answered.
 //
-// 200 is said when the event and its incident are on disk, or when it changes nothing that is not
-// on disk already. An alarm does not wait for that: the book has been told before the disk is
-// asked.
+// 200 is said when the event is on disk, and with it the incident: as a row of its own, or, where
+// the event is all there is of it, as what a restart makes of the event. Or when it changes nothing
+// that is not on disk already. An alarm does not wait for that: the book has been told before the
+// disk is asked.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,10 @@ class Intake {
     Keeper& keeper;
     GatewayMetrics& metrics;
     std::function<JobPresence(const std::string& host)> presence;
-    // Rings what the book decided and queues the incidents it touched for the disk.
+    // Rings what the book decided and queues the incidents it touched for the disk: now, or once
+    // for all that the loop has at hand.
     std::function<void()> turn;
+    std::function<void()> turn_soon;
   };
 
   Intake(boost::asio::io_context& io, Deps deps, std::string id_prefix);
@@ -72,14 +75,21 @@ class Intake {
     std::string incident;
     bool durable = false;
   };
+  // An answer that the disk owes.
   struct Waiting {
     Instant deadline;
-    std::shared_ptr<Answer> answer;  // empty once answered
+    Answer answer;  // empty once answered
+    std::string words;
+    std::string event_id;
+    std::string incident;
+    bool begun = false;
+    std::string known_body;  // empty: not to be remembered
+    KnownBody known;
   };
 
   bool AnswerRepeat(const std::string& body, Answer& answer);
-  void Keep(StoredEvent event, const std::string& answer_body, const std::string& known_body,
-            KnownBody known, Answer answer);
+  void Keep(StoredEvent event, std::shared_ptr<Waiting> waiting);
+  void Kept(Waiting& waiting, const Status& status);
   void RememberId(const std::string& id, KnownId known);
   void Say(Answer& answer, IntakeAnswer what);
   void Watch();
@@ -92,7 +102,7 @@ class Intake {
   std::unordered_map<std::string, KnownId> ids_;
   std::deque<std::string> id_order_;
   std::unordered_set<std::string> durable_;  // incidents of which an event is on disk
-  std::deque<Waiting> waiting_;
+  std::deque<std::shared_ptr<Waiting>> waiting_;
   boost::asio::steady_timer timer_;
   bool watching_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -28,12 +28,61 @@ void Keeper::KeepBefore(const std::string& incident) {
   if (!kept(incident)) Put(incident);
 }
 
+uint64_t Keeper::Begun(const std::string& incident) {
+  AwaitTurn({++begun_last_, incident});
+  return begun_last_;
+}
+
+void Keeper::ResumeTurn(const std::string& incident, uint64_t begun) {
+  AwaitTurn({begun, incident});
+}
+
+void Keeper::KeepLater(const std::vector<std::string>& incidents) {
+  for (const std::string& id : incidents) {
+    if (!waiting_.contains(id)) AwaitTurn({0, id});
+  }
+}
+
+void Keeper::AwaitTurn(Turn turn) {
+  if (turns_.size() >= kTurnsMax) {
+    std::erase_if(turns_, [this](const Turn& old) {
+      if (book_.Find(old.incident) != nullptr) return false;
+      waiting_.erase(old.incident);
+      return true;
+    });
+  }
+  waiting_.insert(turn.incident);
+  turns_.push_back(std::move(turn));
+}
+
+// The oldest first, and no more before those of the last time are on disk.
+void Keeper::TakeTurns() {
+  if (puts_answered_ < puts_of_turns_ || !unsaved_.empty()) return;
+  if (begun_taken_ > begun_noted_) {
+    begun_noted_ = begun_taken_;
+    store_.PutNote({kBegunKeptNote, std::to_string(begun_noted_)}, {});
+  }
+  for (size_t kept = 0; kept < kKeptPerTickMax && !turns_.empty();) {
+    Turn turn = std::move(turns_.front());
+    turns_.pop_front();
+    begun_taken_ = std::max(begun_taken_, turn.begun);
+    if (!waiting_.contains(turn.incident)) continue;  // it changed, and was written for that
+    if (book_.Find(turn.incident) != nullptr) ++kept;
+    waiting_.erase(turn.incident);
+    Put(turn.incident);
+  }
+  puts_of_turns_ = puts_;
+}
+
 void Keeper::Put(const std::string& id) {
   const Incident* incident = book_.Find(id);
   if (incident == nullptr) return;
+  waiting_.erase(id);
+  ++puts_;
   store_.PutIncident(id, WriteIncidentDocument(*incident), NeededAtStart(*incident),
                      [this, alive = alive_, id](const Status& status) {
                        if (!*alive) return;
+                       ++puts_answered_;
                        if (status.ok()) {
                          unsaved_.erase(id);
                        } else {
@@ -54,6 +103,7 @@ void Keeper::Tick() {
     Put(id);
   }
   Keep(book_.TakeCounted(kKeptPerTickMax));
+  TakeTurns();
 }
 
 std::vector<Incident> KeptIncidents(const StoreContents& contents,

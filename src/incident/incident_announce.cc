@@ -229,6 +229,17 @@ void IncidentBook::OnSuperseded(const std::string& message) {
 
 void IncidentBook::OnFailed(const std::string& message, const std::string& error, bool unconfirmed,
                             Moment now) {
+  GiveUp(message, error, unconfirmed, now);
+}
+
+void IncidentBook::OnShed(const std::string& message, const std::string& error, Moment now) {
+  keeping_ = Keeping::kLater;
+  GiveUp(message, error, false, now);
+  keeping_ = Keeping::kNow;
+}
+
+void IncidentBook::GiveUp(const std::string& message, const std::string& error, bool unconfirmed,
+                          Moment now) {
   Entry* entry = nullptr;
   NotificationRecord* record = RecordOf(message, &entry);
   if (record == nullptr) return;
@@ -277,13 +288,11 @@ int IncidentBook::Acknowledge(const std::string& terminal,
     if (found == nullptr || found->incident.state != IncidentState::kOpen) continue;
     Entry& entry = *found;
     if (entry.incident.severity < Severity::kP1) continue;
-    std::vector<std::string> showing;
-    for (const auto& [name, lamp] : entry.lamps) {
-      if (burning_[name].erase(KeyOf(entry)) > 0) showing.push_back(name);
-    }
     entry.incident.state = IncidentState::kAcknowledged;
     entry.incident.acknowledged = Acknowledgement{by, terminal, now.wall};
-    for (const std::string& name : showing) burning_[name].insert(KeyOf(entry));
+    for (const auto& [name, lamp] : entry.lamps) {
+      if (lamp.burning) Burn(entry, name);
+    }
     Changed(entry, IncidentChange::kAcknowledged);
     ++acknowledged;
     for (auto& [name, lamp] : entry.lamps) {
@@ -349,6 +358,37 @@ void IncidentBook::OnTerminalBack(const std::string& terminal, Moment now) {
   EndOwn(OwnEvent(kTerminalUnreachable, terminal), now);
 }
 
+void IncidentBook::OnTerminalForgot(const std::string& terminal, Moment now) {
+  auto burning = burning_.find(terminal);
+  if (burning == burning_.end()) return;
+  // The least severe first: each is louder than what is lit by then.
+  std::vector<std::string> ids;
+  for (const BurningKey& key : burning->second) ids.push_back(std::get<2>(key));
+  for (const std::string& id : ids) {
+    Entry& entry = *FindEntry(id);
+    Incident& incident = entry.incident;
+    Lamp& lamp = entry.lamps[terminal];
+    if (!lamp.pending.empty()) continue;  // it is about to be told
+    auto last = std::find_if(incident.notifications.rbegin(), incident.notifications.rend(),
+                             [&](const NotificationRecord& record) {
+                               return record.notification.terminal == terminal &&
+                                      record.state == NotificationState::kDelivered;
+                             });
+    bool acknowledged = incident.state == IncidentState::kAcknowledged;
+    if (last == incident.notifications.rend() ||
+        (acknowledged && last->notification.reason != NotifyReason::kAcknowledged)) {
+      // Its own button was pressed: it has never been told the quiet form.
+      Notify(entry, terminal, acknowledged ? NotifyReason::kAcknowledged : NotifyReason::kRepeated,
+             incident.severity, LightMessage(incident.severity, acknowledged, incident.text), now);
+      continue;
+    }
+    last->state = NotificationState::kPending;
+    lamp.pending = last->notification.id;
+    actions_.notifications.push_back(last->notification);
+    Touch(entry);
+  }
+}
+
 void IncidentBook::OnNodeSilent(const std::string& host, Moment now) {
   RaiseOwn(OwnEvent(kNodeSilent, host), now);
 }
@@ -364,17 +404,17 @@ IncidentBook::BurningKey IncidentBook::KeyOf(const Entry& entry) const {
 }
 
 void IncidentBook::Burn(Entry& entry, const std::string& terminal) {
+  std::optional<BurningKey>& place = entry.lamps[terminal].burning;
   std::set<BurningKey>& burning = burning_[terminal];
-  std::erase_if(burning, [&](const BurningKey& key) { return std::get<1>(key) == entry.serial; });
-  burning.insert(KeyOf(entry));
+  if (place) burning.erase(*place);
+  place = KeyOf(entry);
+  burning.insert(*place);
 }
 
-void IncidentBook::Extinguish(const Entry& entry) {
-  for (const auto& [terminal, lamp] : entry.lamps) {
-    auto it = burning_.find(terminal);
-    if (it == burning_.end()) continue;
-    std::erase_if(it->second,
-                  [&](const BurningKey& key) { return std::get<1>(key) == entry.serial; });
+void IncidentBook::Extinguish(Entry& entry) {
+  for (auto& [terminal, lamp] : entry.lamps) {
+    if (lamp.burning) burning_[terminal].erase(*lamp.burning);
+    lamp.burning.reset();
   }
 }
 

@@ -73,25 +73,13 @@ IncidentBook::EventOutcome IncidentBook::OnEvent(const Event& event, JobPresence
 
 IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity severity,
                                                   Moment now) {
-  const HostEntry* host = site_.FindHost(event.node_host);
-  std::string rack = SpokenRack(event.cluster_rack);
-  if (rack.empty() && host != nullptr) rack = SpokenRack(host->rack);
-  std::string identity = EventIdentity(event, rack, IdentityHost(event.node_host));
-
+  std::string identity = IdentityOf(event);
   Entry* entry = FindOpen(identity);
   if (entry == nullptr) {
     MakeRoom(now);
     Entry& created = Create(std::move(identity), Source::kEvent, now);
-    created.incident.count = 1;
-    created.incident.last_seen = now;
-    DescribeEvent(created, event);
-    const EventKind* kind = policy_.table.Find(event.event_type);
-    if (kind != nullptr && kind->voice_hold) {
-      created.voice_at = now.mono + policy_.voice_hold;
-    }
-    Open(created, severity, now);
-    Wake(created, Alarm::kLease, now.mono + policy_.lease);
-    return {false, created.incident.id};
+    Begin(created, event, severity, now, now);
+    return {false, created.incident.id, true, created.incident.occurrence};
   }
 
   std::string id = entry->incident.id;
@@ -117,6 +105,39 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
   return {false, id};
 }
 
+std::string IncidentBook::IdentityOf(const Event& event) const {
+  const HostEntry* host = site_.FindHost(event.node_host);
+  std::string rack = SpokenRack(event.cluster_rack);
+  if (rack.empty() && host != nullptr) rack = SpokenRack(host->rack);
+  return EventIdentity(event, rack, IdentityHost(event.node_host));
+}
+
+// All of it follows from the event and its time: nothing but those need be kept until more happens.
+IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Severity severity,
+                                         Moment at, Moment now) {
+  entry.incident.count = 1;
+  entry.incident.last_seen = now;
+  DescribeEvent(entry, event);
+  const EventKind* kind = policy_.table.Find(event.event_type);
+  if (kind != nullptr && kind->voice_hold) entry.voice_at = at.mono + policy_.voice_hold;
+  keeping_ = Keeping::kWithItsEvent;
+  Open(entry, severity, now);
+  keeping_ = Keeping::kNow;
+  entry.incident.opened = at;
+  Wake(entry, Alarm::kLease, now.mono + policy_.lease);
+  return entry;
+}
+
+void IncidentBook::Rebegin(const Event& event, uint64_t occurrence, WallTime at, Moment now) {
+  std::string identity = IdentityOf(event);
+  if (FindOpen(identity) != nullptr || entries_.contains(IncidentId(identity, occurrence))) return;
+  MakeRoom(now);
+  Duration age = std::max(Duration(0), Duration(now.wall.since_epoch - at.since_epoch));
+  Moment then{now.mono - age, at};
+  Entry& entry = Create(std::move(identity), Source::kEvent, occurrence);
+  Begin(entry, event, SeverityOf(policy_.table, event, JobPresence::kUnknown), then, now);
+}
+
 bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, Moment now) {
   Entry* entry = FindEntry(incident);
   if (entry == nullptr || entry->incident.state == IncidentState::kClosed) return false;
@@ -136,26 +157,14 @@ bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, M
 }
 
 IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment now) {
-  // RECOVERED speaks of the whole job or host. `resolved` speaks of its own type: a link that works
-  // again must not put out the light of a dead card beside it.
-  bool all = event.state == EventState::kFiring || event.event_type == "RECOVERED";
+  // Either word ends whatever is open there, whatever its type; only RECOVERED (or another type of
+  // the level NORMAL) says by itself that the job moves again.
+  bool moving = event.state == EventState::kFiring || event.event_type == "RECOVERED";
   std::string rack = SpokenRack(event.cluster_rack);
-  auto fits = [&](const Entry& entry) {
-    if (all) return true;
-    const Incident& incident = entry.incident;
-    bool same_gpu = !event.gpu_index || *event.gpu_index < 0 || !incident.culprit.gpu ||
-                    *incident.culprit.gpu == *event.gpu_index;
-    return incident.event_type == event.event_type && same_gpu;
-  };
-
   std::vector<std::string> ending;
   if (!event.job_id.empty()) {
     auto of_job = open_by_job_.find(event.job_id);
-    if (of_job != open_by_job_.end()) {
-      for (const std::string& id : of_job->second) {
-        if (fits(*FindEntry(id))) ending.push_back(id);
-      }
-    }
+    if (of_job != open_by_job_.end()) ending.assign(of_job->second.begin(), of_job->second.end());
   }
   if (ending.empty()) {
     auto of_host = open_by_host_.find(IdentityHost(event.node_host));
@@ -164,8 +173,9 @@ IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment n
         const Entry& entry = *FindEntry(id);
         const std::string& its_rack = entry.incident.culprit.rack;
         bool same_rack = rack.empty() || its_rack.empty() || rack == its_rack;
-        bool ours = entry.source == Source::kOwn && all;  // a job cannot tell that a node is back
-        if (!ours && same_rack && fits(entry)) ending.push_back(id);
+        // What we observe ourselves ends when we observe it: nobody can tell us that an agent is
+        // heard again.
+        if (entry.source != Source::kOwn && same_rack) ending.push_back(id);
       }
     }
   }
@@ -174,7 +184,7 @@ IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment n
     Entry& entry = *FindEntry(id);
     entry.incident.last_seen = now;
     const EventKind* kind = policy_.table.Find(entry.incident.event_type);
-    bool moves = all || (kind != nullptr && kind->ending == Ending::kJobMoves);
+    bool moves = moving || (kind != nullptr && kind->ending == Ending::kJobMoves);
     Close(entry, moves ? CloseReason::kMoved : CloseReason::kResolved, now);
   }
   return outcome;
@@ -386,7 +396,11 @@ IncidentBook::Entry* IncidentBook::Adopt(const Verdict& verdict) {
 }
 
 void IncidentBook::OnPortEvent(const std::string& host, Moment now) {
-  if (port_events_.size() >= kPortEventsMax) port_events_.erase(port_events_.begin());
+  if (port_events_.size() >= kPortEventsMax) {
+    std::erase_if(port_events_,
+                  [&](const auto& seen) { return now.mono - seen.second > policy_.voice_hold; });
+    if (port_events_.size() >= kPortEventsMax) port_events_.erase(port_events_.begin());
+  }
   port_events_[IdentityHost(host)] = now.mono;
 }
 
@@ -415,11 +429,14 @@ IncidentBook::Entry* IncidentBook::FindOpen(const std::string& identity) {
 }
 
 IncidentBook::Entry& IncidentBook::Create(std::string identity, Source source, Moment now) {
-  uint64_t occurrence =
-      static_cast<uint64_t>(now.wall.since_epoch.count() / 1000 / kOccurrenceSeconds);
+  auto occurrence = static_cast<uint64_t>(now.wall.since_epoch.count() / 1000 / kOccurrenceSeconds);
   auto last = last_occurrence_.find(identity);
   if (last != last_occurrence_.end()) occurrence = std::max(occurrence, last->second + 1);
+  return Create(std::move(identity), source, occurrence);
+}
 
+IncidentBook::Entry& IncidentBook::Create(std::string identity, Source source,
+                                          uint64_t occurrence) {
   auto entry = std::make_unique<Entry>();
   entry->source = source;
   entry->serial = next_serial_++;
@@ -490,8 +507,13 @@ void IncidentBook::ForgetClosed() {
 
 void IncidentBook::MakeRoom(Moment now) {
   if (open_.size() < kOpenIncidentsMax) return;
-  std::string id = std::get<2>(*open_.begin());
-  Close(*FindEntry(id), CloseReason::kSuperseded, now);
+  Entry& least = *FindEntry(std::get<2>(*open_.begin()));
+  // One that no terminal has heard of leaves without a trace: a restart would only shed it again.
+  bool heard_of = std::any_of(least.lamps.begin(), least.lamps.end(),
+                              [](const auto& lamp) { return lamp.second.attempted; });
+  keeping_ = heard_of ? Keeping::kNow : Keeping::kLater;
+  Close(least, CloseReason::kSuperseded, now);
+  keeping_ = Keeping::kNow;
 }
 
 void IncidentBook::Wake(Entry& entry, Alarm alarm, Instant at) {
@@ -554,8 +576,6 @@ void IncidentBook::Advance(Moment now) {
       }
     }
   }
-  std::erase_if(port_events_,
-                [&](const auto& seen) { return now.mono - seen.second > policy_.voice_hold; });
 }
 
 std::optional<Instant> IncidentBook::NextWake() const {
@@ -567,7 +587,16 @@ void IncidentBook::Touch(const Entry& entry) {
   // Suspicions are not kept: after a restart they arise anew or do not matter.
   if (entry.incident.state == IncidentState::kSuspected) return;
   if (entry.incident.state == IncidentState::kClosed && !entry.incident.opened) return;
-  if (touched_.insert(entry.incident.id).second) actions_.touched.push_back(entry.incident.id);
+  switch (keeping_) {
+    case Keeping::kNow:
+      if (touched_.insert(entry.incident.id).second) actions_.touched.push_back(entry.incident.id);
+      break;
+    case Keeping::kLater:
+      actions_.later.push_back(entry.incident.id);
+      break;
+    case Keeping::kWithItsEvent:
+      break;
+  }
 }
 
 void IncidentBook::Changed(const Entry& entry, IncidentChange change) {

@@ -71,6 +71,8 @@ class IncidentBook {
   struct EventOutcome {
     bool suppressed = false;  // known already: counted, nobody is told again
     std::string incident;     // its id; empty: it concerns none (a recovery of what is not open)
+    bool begun = false;       // this event alone is what that incident consists of: see Rebegin
+    uint64_t occurrence = 0;  // of an incident begun
   };
   EventOutcome OnEvent(const Event& event, JobPresence presence, Moment now);
   // The same event once more, where the last OnEvent for it named this incident and severity.
@@ -87,6 +89,8 @@ class IncidentBook {
   void OnSuperseded(const std::string& message);
   // Given up. `unconfirmed`: it may have been carried out, so another terminal takes over.
   void OnFailed(const std::string& message, const std::string& error, bool unconfirmed, Moment now);
+  // Given up because too many waited: nothing has been attempted.
+  void OnShed(const std::string& message, const std::string& error, Moment now);
   void OnAttemptError(const std::string& message, const std::string& error);
 
   // Somebody pressed the button at this terminal: the incidents it names are acknowledged, or, if
@@ -98,6 +102,9 @@ class IncidentBook {
   // shown), or answers again.
   void OnTerminalLost(const std::string& terminal, Moment now);
   void OnTerminalBack(const std::string& terminal, Moment now);
+  // A terminal has forgotten what it showed (it was started anew): what burns there is handed out
+  // again under its old message ids.
+  void OnTerminalForgot(const std::string& terminal, Moment now);
   // Likewise an agent. These incidents of our own have no lease: they last as long as the silence.
   void OnNodeSilent(const std::string& host, Moment now);
   void OnNodeBack(const std::string& host, Moment now);
@@ -124,6 +131,8 @@ class IncidentBook {
     std::vector<Change> changes;              // for the log
     std::vector<std::string> touched;  // incidents to be kept (again), each once; a mere count is
                                        // told by TakeCounted
+    std::vector<std::string> later;    // to be kept when there is time: what is lost with them
+                                       // comes about again after a restart
   };
   Actions TakeActions();
   // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
@@ -139,12 +148,19 @@ class IncidentBook {
   // notifications are handed out again under their old ids. Instants of another boot are rebuilt
   // from wall time.
   void Restore(std::vector<Incident> incidents, Moment now);
+  // An incident of which an earlier process kept nothing but the event that began it: it begins
+  // again, under its old id and with the old ids of its messages. After Restore. Nothing happens
+  // if that identity is open.
+  void Rebegin(const Event& event, uint64_t occurrence, WallTime at, Moment now);
 
  private:
+  enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
   enum class Source : uint8_t { kEvent, kAgent, kOwn };
 
   enum class Alarm : uint8_t { kLease, kVoice };
   using Timer = std::tuple<Instant, std::string, Alarm>;  // when, which incident, what for
+
+  using BurningKey = std::tuple<int, uint64_t, std::string>;  // how loud, serial, id
 
   // What one terminal has been told of one incident.
   struct Lamp {
@@ -154,6 +170,7 @@ class IncidentBook {
     bool shown = false;      // it has answered to a light
     bool announced = false;  // it has spoken
     bool announced_p0 = false;
+    std::optional<BurningKey> burning;  // its place among what burns there
     std::optional<Instant> window_from;
     std::optional<Instant> failed;
   };
@@ -170,12 +187,14 @@ class IncidentBook {
     std::string adopted_as;  // the identity of the verdict that claimed it
     bool counted = false;
   };
-  using BurningKey = std::tuple<int, uint64_t, std::string>;  // how loud, serial, id
 
   // incident_book.cc: what happens to an incident.
   Entry* FindEntry(const std::string& id);
   Entry* FindOpen(const std::string& identity);
   Entry& Create(std::string identity, Source source, Moment now);
+  Entry& Create(std::string identity, Source source, uint64_t occurrence);
+  std::string IdentityOf(const Event& event) const;
+  Entry& Begin(Entry& entry, const Event& event, Severity severity, Moment at, Moment now);
   void Open(Entry& entry, Severity severity, Moment now);
   void Close(Entry& entry, CloseReason reason, Moment now);
   EventOutcome OnFiring(const Event& event, Severity severity, Moment now);
@@ -206,7 +225,8 @@ class IncidentBook {
   void EndOwn(const Event& event, Moment now);
   void TakeOver(Entry& entry, const std::string& lost, Moment now);
   void Burn(Entry& entry, const std::string& terminal);
-  void Extinguish(const Entry& entry);
+  void Extinguish(Entry& entry);
+  void GiveUp(const std::string& message, const std::string& error, bool unconfirmed, Moment now);
   BurningKey KeyOf(const Entry& entry) const;
   NotificationRecord* RecordOf(const std::string& message, Entry** entry);
   void KeepWindows(const Entry& entry, Moment now);
@@ -230,7 +250,8 @@ class IncidentBook {
   std::unordered_map<std::string, uint64_t> last_occurrence_;  // by identity
   std::deque<std::string> occurrence_order_;
   std::map<std::string, Instant> port_events_;
-  std::set<Timer> timers_;  // of incidents that are not closed, at most two each
+  Keeping keeping_ = Keeping::kNow;  // how what is touched meanwhile is to be kept
+  std::set<Timer> timers_;           // of incidents that are not closed, at most two each
   uint64_t next_serial_ = 1;
   Actions actions_;
   std::unordered_set<std::string> touched_;

@@ -241,19 +241,57 @@ TEST(IncidentBook, AWarningUnderAnEmergencyKeepsTheRedLight) {
   EXPECT_THAT(floor.told.back().message.text, testing::HasSubstr("NVLink"));
 }
 
-TEST(IncidentBook, ResolvedSpeaksOfItsOwnTypeAlone) {
+TEST(IncidentBook, ResolvedClosesWhatIsOpenForThatRackAndHost) {
   Floor floor;
-  std::string dead = floor.Post(Make("XID_FATAL", "n1", 3)).incident;
-  floor.Post(Make("NVLINK_ERROR", "n1", 3));
+  std::string card = floor.Post(Make("XID_FATAL", "n1", 3)).incident;
+  std::string link = floor.Post(Make("NVLINK_ERROR", "n1", 5)).incident;
+  std::string elsewhere = floor.Post(Make("XID_FATAL", "n2", 3)).incident;
+  Event other_rack = Make("XID_FATAL", "n1", 4);
+  other_rack.cluster_rack = "B01";
+  std::string same_name = floor.Post(other_rack).incident;
   Event over = Make("NVLINK_ERROR", "n1", 3);
   over.state = EventState::kResolved;
   EXPECT_FALSE(floor.Post(over).suppressed);
-  EXPECT_EQ(floor.book.Find(dead)->state, IncidentState::kOpen);
-  over.event_type = "XID_FATAL";
+  EXPECT_EQ(floor.book.Find(card)->close_reason, CloseReason::kResolved);
+  EXPECT_EQ(floor.book.Find(link)->close_reason, CloseReason::kResolved);
+  EXPECT_EQ(floor.book.Find(elsewhere)->state, IncidentState::kOpen);
+  EXPECT_EQ(floor.book.Find(same_name)->state, IncidentState::kOpen);
+}
+
+TEST(IncidentBook, ResolvedOfACardIsNoGreen) {
+  Floor floor;
+  floor.Post(Make("XID_FATAL", "n1", 3));
+  Event over = Make("XID_FATAL", "n1", 3);
+  over.state = EventState::kResolved;
   floor.Post(over);
-  EXPECT_EQ(floor.book.Find(dead)->close_reason, CloseReason::kResolved);
-  // A card that works again says nothing of the job: no green.
+  // A card that works again says nothing of the job.
   EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kOff);
+}
+
+TEST(IncidentBook, ResolvedOfAJobLeavesOtherJobsOfTheHostAlone) {
+  for (const char* type : {"RECOVERED", "NVLINK_ERROR"}) {
+    Floor floor;
+    Event mine = Make("XID_FATAL", "n1", 3);
+    mine.job_id = "job-1";
+    Event theirs = Make("XID_FATAL", "n1", 4);
+    theirs.job_id = "job-2";
+    Event far = Make("NCCL_TIMEOUT", "n7");
+    far.job_id = "job-1";
+    std::string of_mine = floor.Post(mine).incident;
+    std::string of_theirs = floor.Post(theirs).incident;
+    std::string of_far = floor.Post(far).incident;
+    Event over = Make(type, "n1");
+    over.job_id = "job-1";
+    over.state = EventState::kResolved;
+    floor.Post(over);
+    EXPECT_EQ(floor.book.Find(of_mine)->state, IncidentState::kClosed) << type;
+    EXPECT_EQ(floor.book.Find(of_far)->state, IncidentState::kClosed) << type;
+    EXPECT_EQ(floor.book.Find(of_theirs)->state, IncidentState::kOpen) << type;
+    // A job of which nothing is open: what is open for the rack and host.
+    over.job_id = "job-3";
+    floor.Post(over);
+    EXPECT_EQ(floor.book.Find(of_theirs)->state, IncidentState::kClosed) << type;
+  }
 }
 
 TEST(IncidentBook, ASenderThatFallsSilentExpiresAndTheLightGoesOut) {
@@ -520,6 +558,80 @@ TEST(IncidentBook, ARestartGoesOnWhereItStopped) {
   again.stage = VerdictStage::kHealed;
   after.Judge(again);
   EXPECT_EQ(after.book.Find(hang)->close_reason, CloseReason::kMoved);
+}
+
+TEST(IncidentBook, WhatAnEventBeganBeginsAgainFromItUnderTheSameNames) {
+  Floor before({"hall", "office"});
+  before.lamp_up = false;
+  Event event = Make("GPU_LOST", "n1", 3);
+  auto outcome = before.Post(event);
+  ASSERT_TRUE(outcome.begun);
+  WallTime at = before.now.wall;
+
+  Floor after({"hall", "office"});
+  after.now.mono = Instant{seconds(5)};  // another boot
+  after.now.wall = at + seconds(200);
+  after.book.Rebegin(event, outcome.occurrence, at, after.now);
+  after.Deliver();
+  ASSERT_THAT(after.told, SizeIs(2));
+  EXPECT_EQ(after.told[0].id, before.lost[0].id);
+  EXPECT_EQ(after.told[1].id, before.lost[1].id);
+  const Incident& incident = *after.book.Find(outcome.incident);
+  EXPECT_EQ(incident.text, before.book.Find(outcome.incident)->text);
+  EXPECT_EQ(incident.opened->wall, at);
+  EXPECT_EQ(incident.count, 1u);
+  // Once only, whatever is read twice.
+  after.book.Rebegin(event, outcome.occurrence, at, after.now);
+  after.Deliver();
+  EXPECT_THAT(after.told, SizeIs(2));
+}
+
+TEST(IncidentBook, OnlyWhatMoreThanItsEventHasHappenedToIsToBeKeptAtOnce) {
+  Floor floor;
+  floor.book.OnEvent(Make("NCCL_TIMEOUT", "n1"), JobPresence::kUnknown, floor.now);
+  IncidentBook::Actions begun = floor.book.TakeActions();
+  ASSERT_THAT(begun.notifications, SizeIs(1));
+  EXPECT_THAT(begun.touched, IsEmpty());
+  floor.book.OnAttempt(begun.notifications[0].id);
+  floor.book.OnDelivered(begun.notifications[0].id, floor.now);
+  EXPECT_THAT(floor.book.TakeActions().touched, SizeIs(1));
+}
+
+TEST(IncidentBook, ATerminalThatForgotIsToldWhatBurnsUnderTheSameNames) {
+  Floor floor({"hall", "office"});
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.Post(Make("NVLINK_ERROR", "n2", 1));
+  floor.Post(Make("XID_FATAL", "n3", 2));
+  Event over = Make("XID_FATAL", "n3", 2);
+  over.state = EventState::kResolved;
+  floor.Post(over);
+  std::vector<std::string> ids;
+  for (const Notification& n : floor.told) {
+    bool burns = n.message.text.find("n3") == std::string::npos;
+    if (n.terminal == "hall" && burns && n.severity != Severity::kNormal) ids.push_back(n.id);
+  }
+  ASSERT_THAT(ids, SizeIs(2));
+  floor.told.clear();
+  floor.book.OnTerminalForgot("hall", floor.now);
+  floor.Deliver();
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[0].id, ids[1]);  // the warning, then the emergency
+  EXPECT_EQ(floor.told[1].id, ids[0]);
+  EXPECT_EQ(floor.told[1].terminal, "hall");
+  EXPECT_EQ(floor.told[1].message.light_mode, LightMode::kFlash);
+}
+
+TEST(IncidentBook, WhatWasAcknowledgedAtATerminalThatForgotComesBackSteadyAndSilent) {
+  Floor floor;
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.book.Acknowledge("hall", {}, "button", floor.now);
+  floor.Deliver();
+  floor.told.clear();
+  floor.book.OnTerminalForgot("hall", floor.now);
+  floor.Deliver();
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kSteady);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
 }
 
 TEST(IncidentBook, TwoGatewaysNameTheSameThingAlike) {

@@ -28,6 +28,7 @@ Site::Site(std::vector<std::string> terminals, std::vector<Route> routes,
 }
 
 const HostEntry* Site::FindHost(std::string_view host) const {
+  if (hosts_.empty()) return nullptr;
   auto it = hosts_.find(IdentityHost(host));
   return it == hosts_.end() ? nullptr : &it->second;
 }

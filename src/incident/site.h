@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/severity.h"
@@ -51,7 +52,7 @@ class Site {
   std::vector<Route> routes_;
   std::map<std::string, HostEntry, std::less<>> hosts_;  // by identity name
   // (rack, clean name) -> the identity names that sound so; see kNamesHeardMax.
-  std::map<std::string, std::vector<std::string>> sounding_;
+  std::unordered_map<std::string, std::vector<std::string>> sounding_;
 };
 
 // Names remembered for telling hosts apart; beyond it new ones are no longer compared.

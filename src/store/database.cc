@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -21,7 +23,8 @@ constexpr std::array kMigrations = {
     R"sql(
       CREATE TABLE events (
         seq INTEGER PRIMARY KEY,
-        event_id TEXT UNIQUE,
+        event_id TEXT NOT NULL,
+        named INTEGER NOT NULL,
         received_ms INTEGER NOT NULL,
         rack TEXT NOT NULL,
         host TEXT NOT NULL,
@@ -31,28 +34,20 @@ constexpr std::array kMigrations = {
         job TEXT NOT NULL,
         state TEXT NOT NULL,
         incident TEXT NOT NULL,
+        begun INTEGER,
+        occurrence INTEGER,
         body BLOB NOT NULL);
+      CREATE UNIQUE INDEX events_by_id ON events (event_id) WHERE named = 1;
       CREATE TABLE incidents (
-        id TEXT PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
         open INTEGER NOT NULL,
         change INTEGER NOT NULL,
         updated_ms INTEGER NOT NULL,
-        document TEXT NOT NULL) WITHOUT ROWID;
+        document TEXT NOT NULL);
       CREATE INDEX incidents_by_change ON incidents (open, change);
-      CREATE TABLE notifications (
-        id TEXT PRIMARY KEY,
-        incident TEXT NOT NULL,
-        terminal TEXT NOT NULL,
-        state TEXT NOT NULL,
-        finished INTEGER NOT NULL,
-        change INTEGER NOT NULL,
-        updated_ms INTEGER NOT NULL,
-        document TEXT NOT NULL) WITHOUT ROWID;
-      CREATE INDEX notifications_by_change ON notifications (finished, change);
-      CREATE TABLE mutes (
-        id TEXT PRIMARY KEY,
-        until_ms INTEGER NOT NULL,
-        document TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE notes (
+        name TEXT PRIMARY KEY,
+        value TEXT NOT NULL) WITHOUT ROWID;
     )sql",
 };
 
@@ -161,8 +156,7 @@ Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options, Wa
 }
 
 Database::~Database() {
-  for (sqlite3_stmt* statement :
-       {insert_event_, put_incident_, put_notification_, put_mute_, remove_mute_}) {
+  for (sqlite3_stmt* statement : {insert_event_, put_incident_, put_note_}) {
     sqlite3_finalize(statement);
   }
   sqlite3_close(db_);
@@ -197,6 +191,8 @@ Status Database::Connect() {
   TRY(Run("PRAGMA journal_mode=WAL"));
   TRY(Run("PRAGMA synchronous=FULL"));  // durable at commit; NORMAL would lose the last ones
   TRY(Run("PRAGMA journal_size_limit=67108864"));
+  // A checkpoint costs two flushes more: every 16 MB instead of every 4.
+  TRY(Run("PRAGMA wal_autocheckpoint=4096"));
   // Ids are hashes: each row touches another page of the index, and 2 MB do not hold it.
   TRY(Run("PRAGMA cache_size=-16384"));
   sqlite3_stmt* check = nullptr;
@@ -212,24 +208,21 @@ Status Database::Connect() {
   if (verdict != "ok") return Error{ErrorCode::kCorrupt, options_.path + ": " + verdict};
   TRY(Migrate());
   TRY(
-      Prepare("INSERT INTO events (event_id, received_ms, rack, host, type, gpu, util, job, state, "
-              "incident, body) VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (event_id) DO NOTHING",
+      Prepare("INSERT INTO events (event_id, named, received_ms, rack, host, type, gpu, util, job, "
+              "state, incident, begun, occurrence, body) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
+              "ON CONFLICT (event_id) WHERE named = 1 DO UPDATE SET "
+              "received_ms = excluded.received_ms, incident = excluded.incident, "
+              "begun = excluded.begun, occurrence = excluded.occurrence, body = excluded.body "
+              "WHERE excluded.begun IS NOT NULL",
               &insert_event_));
   TRY(
-      Prepare("INSERT OR REPLACE INTO incidents (id, open, change, updated_ms, document) "
-              "VALUES (?,?,?,?,?)",
+      Prepare("INSERT INTO incidents (id, open, change, updated_ms, document) VALUES (?,?,?,?,?) "
+              "ON CONFLICT (id) DO UPDATE SET open = excluded.open, change = excluded.change, "
+              "updated_ms = excluded.updated_ms, document = excluded.document",
               &put_incident_));
-  TRY(
-      Prepare("INSERT OR REPLACE INTO notifications (id, incident, terminal, state, finished, "
-              "change, updated_ms, document) VALUES (?,?,?,?,?,?,?,?)",
-              &put_notification_));
-  TRY(Prepare("INSERT OR REPLACE INTO mutes (id, until_ms, document) VALUES (?,?,?)", &put_mute_));
-  TRY(Prepare("DELETE FROM mutes WHERE id = ?", &remove_mute_));
+  TRY(Prepare("INSERT OR REPLACE INTO notes (name, value) VALUES (?,?)", &put_note_));
   sqlite3_stmt* last = nullptr;
-  TRY(
-      Prepare("SELECT max(ifnull((SELECT max(change) FROM incidents), 0), "
-              "ifnull((SELECT max(change) FROM notifications), 0))",
-              &last));
+  TRY(Prepare("SELECT ifnull(max(change), 0) FROM incidents", &last));
   {
     Statement statement(last);
     if (statement.Step() == SQLITE_ROW) change_ = statement.IntegerAt(0);
@@ -278,21 +271,16 @@ Status Database::Write(const StoreRow& row, WallTime now) {
     WallTime now;
     Status operator()(const StoredEvent& event) { return database.WriteEvent(event); }
     Status operator()(const StoredIncident& it) { return database.WriteIncident(it, now); }
-    Status operator()(const StoredNotification& it) { return database.WriteNotification(it, now); }
-    Status operator()(const StoredMute& mute) { return database.WriteMute(mute); }
-    Status operator()(const RemovedMute& mute) { return database.RemoveMute(mute); }
+    Status operator()(const StoredNote& note) { return database.WriteNote(note); }
   };
   return std::visit(Visitor{*this, now}, row);
 }
 
 Status Database::WriteEvent(const StoredEvent& row) {
   Statement statement(insert_event_);
-  if (row.event_id.empty()) {
-    statement.Null();
-  } else {
-    statement.Text(row.event_id);
-  }
-  statement.Integer(row.received_at.since_epoch.count())
+  statement.Text(row.event_id)
+      .Integer(row.named ? 1 : 0)
+      .Integer(row.received_at.since_epoch.count())
       .Text(row.event.cluster_rack)
       .Text(row.event.node_host)
       .Text(row.event.event_type);
@@ -306,10 +294,14 @@ Status Database::WriteEvent(const StoredEvent& row) {
   } else {
     statement.Null();
   }
-  statement.Text(row.event.job_id)
-      .Text(StateName(row.event.state))
-      .Text(row.incident)
-      .Bytes(row.body);
+  statement.Text(row.event.job_id).Text(StateName(row.event.state)).Text(row.incident);
+  if (row.begun != 0) {
+    statement.Integer(static_cast<int64_t>(row.begun))
+        .Integer(static_cast<int64_t>(row.occurrence));
+  } else {
+    statement.Null().Null();
+  }
+  statement.Bytes(row.body);
   if (statement.Step() != SQLITE_DONE) return LastError("event");
   return {};
 }
@@ -325,31 +317,10 @@ Status Database::WriteIncident(const StoredIncident& row, WallTime now) {
   return {};
 }
 
-Status Database::WriteNotification(const StoredNotification& row, WallTime now) {
-  Statement statement(put_notification_);
-  statement.Text(row.id)
-      .Text(row.incident)
-      .Text(row.terminal)
-      .Text(row.state)
-      .Integer(row.state == "pending" ? 0 : 1)
-      .Integer(++change_)
-      .Integer(now.since_epoch.count())
-      .Text(row.document);
-  if (statement.Step() != SQLITE_DONE) return LastError("notification");
-  return {};
-}
-
-Status Database::WriteMute(const StoredMute& row) {
-  Statement statement(put_mute_);
-  statement.Text(row.id).Integer(row.until.since_epoch.count()).Text(row.document);
-  if (statement.Step() != SQLITE_DONE) return LastError("mute");
-  return {};
-}
-
-Status Database::RemoveMute(const RemovedMute& row) {
-  Statement statement(remove_mute_);
-  statement.Text(row.id);
-  if (statement.Step() != SQLITE_DONE) return LastError("mute");
+Status Database::WriteNote(const StoredNote& row) {
+  Statement statement(put_note_);
+  statement.Text(row.name).Text(row.value);
+  if (statement.Step() != SQLITE_DONE) return LastError("note");
   return {};
 }
 
@@ -362,12 +333,7 @@ Status Database::Prune() {
       "DELETE FROM incidents WHERE open = 0 AND change <= ifnull((SELECT change FROM incidents "
       "WHERE open = 0 ORDER BY change DESC LIMIT 1 OFFSET " +
       std::to_string(options_.closed_incidents_max) + "), -1)";
-  TRY(Run(incidents.c_str()));
-  std::string notifications =
-      "DELETE FROM notifications WHERE finished = 1 AND change <= ifnull((SELECT change FROM "
-      "notifications WHERE finished = 1 ORDER BY change DESC LIMIT 1 OFFSET " +
-      std::to_string(options_.finished_notifications_max) + "), -1)";
-  return Run(notifications.c_str());
+  return Run(incidents.c_str());
 }
 
 Result<StoreContents> Database::Load() {
@@ -394,20 +360,27 @@ Result<StoreContents> Database::Load() {
            [&](Statement& row) {
              contents.closed_incidents.push_back({row.TextAt(0), false, row.TextAt(1)});
            }));
-  TRY(
-      each("SELECT id, incident, terminal, state, document FROM notifications WHERE finished = 0 "
-           "ORDER BY change",
-           [&](Statement& row) {
-             contents.unfinished_notifications.push_back(
-                 {row.TextAt(0), row.TextAt(1), row.TextAt(2), row.TextAt(3), row.TextAt(4)});
-           }));
-  TRY(each("SELECT id, until_ms, document FROM mutes ORDER BY id", [&](Statement& row) {
-    contents.mutes.push_back(
-        {row.TextAt(0), WallTime{std::chrono::milliseconds(row.IntegerAt(1))}, row.TextAt(2)});
-  }));
-  TRY(each("SELECT event_id FROM events WHERE event_id IS NOT NULL ORDER BY seq DESC LIMIT " +
+  TRY(each("SELECT name, value FROM notes",
+           [&](Statement& row) { contents.notes[row.TextAt(0)] = row.TextAt(1); }));
+  TRY(each("SELECT event_id FROM events WHERE named = 1 ORDER BY seq DESC LIMIT " +
                std::to_string(options_.event_ids_loaded_max),
            [&](Statement& row) { contents.event_ids.push_back(row.TextAt(0)); }));
+  const std::string& note = contents.notes[kBegunKeptNote];
+  std::string kept = std::to_string(std::strtoull(note.c_str(), nullptr, 10));
+  TRY(each("SELECT max(" + kept + ", ifnull(max(begun), 0)) FROM events",
+           [&](Statement& row) { contents.begun_last = static_cast<uint64_t>(row.IntegerAt(0)); }));
+  TRY(each(
+      "SELECT incident, begun, occurrence, received_ms, body FROM events WHERE begun > " + kept +
+          " AND NOT EXISTS (SELECT 1 FROM incidents WHERE id = events.incident) "
+          "ORDER BY seq DESC LIMIT " +
+          std::to_string(options_.begun_loaded_max),
+      [&](Statement& row) {
+        contents.begun_incidents.push_back({row.TextAt(0), static_cast<uint64_t>(row.IntegerAt(1)),
+                                            static_cast<uint64_t>(row.IntegerAt(2)),
+                                            WallTime{std::chrono::milliseconds(row.IntegerAt(3))},
+                                            row.TextAt(4)});
+      }));
+  std::reverse(contents.begun_incidents.begin(), contents.begun_incidents.end());
   return contents;
 }
 

@@ -14,11 +14,7 @@ struct sqlite3_stmt;
 
 namespace sentinel {
 
-struct RemovedMute {
-  std::string id;
-};
-using StoreRow =
-    std::variant<StoredEvent, StoredIncident, StoredNotification, StoredMute, RemovedMute>;
+using StoreRow = std::variant<StoredEvent, StoredIncident, StoredNote>;
 
 class Database {
  public:
@@ -50,19 +46,15 @@ class Database {
   Status Prepare(const char* sql, sqlite3_stmt** statement);
   Status WriteEvent(const StoredEvent& event);
   Status WriteIncident(const StoredIncident& incident, WallTime now);
-  Status WriteNotification(const StoredNotification& notification, WallTime now);
-  Status WriteMute(const StoredMute& mute);
-  Status RemoveMute(const RemovedMute& mute);
+  Status WriteNote(const StoredNote& note);
   Error LastError(const std::string& what) const;
 
   StoreOptions options_;
   sqlite3* db_ = nullptr;
   sqlite3_stmt* insert_event_ = nullptr;
   sqlite3_stmt* put_incident_ = nullptr;
-  sqlite3_stmt* put_notification_ = nullptr;
-  sqlite3_stmt* put_mute_ = nullptr;
-  sqlite3_stmt* remove_mute_ = nullptr;
-  int64_t change_ = 0;  // counts incidents and notifications written: what is older, what is newer
+  sqlite3_stmt* put_note_ = nullptr;
+  int64_t change_ = 0;  // counts incidents written: what is older, what is newer
 };
 
 }  // namespace sentinel

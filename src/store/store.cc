@@ -35,9 +35,7 @@ size_t BytesOf(const StoreRow& row) {
   struct Visitor {
     size_t operator()(const StoredEvent& it) { return 2 * it.body.size() + it.incident.size(); }
     size_t operator()(const StoredIncident& it) { return it.id.size() + it.document.size(); }
-    size_t operator()(const StoredNotification& it) { return it.id.size() + it.document.size(); }
-    size_t operator()(const StoredMute& it) { return it.id.size() + it.document.size(); }
-    size_t operator()(const RemovedMute& it) { return it.id.size(); }
+    size_t operator()(const StoredNote& it) { return it.name.size() + it.value.size(); }
   };
   return std::visit(Visitor{}, row) + kRowOverhead;
 }
@@ -72,15 +70,7 @@ class StoreOnSqlite final : public Store {
     incident.document = std::move(json_document);
     Enqueue(std::move(incident), std::move(done));
   }
-  void PutNotification(StoredNotification notification, Done done) override {
-    Enqueue(std::move(notification), std::move(done));
-  }
-  void PutMute(StoredMute mute, Done done) override { Enqueue(std::move(mute), std::move(done)); }
-  void RemoveMute(std::string id, Done done) override {
-    RemovedMute removed;
-    removed.id = std::move(id);
-    Enqueue(std::move(removed), std::move(done));
-  }
+  void PutNote(StoredNote note, Done done) override { Enqueue(std::move(note), std::move(done)); }
 
   Result<StoreContents> Load() override {
     std::promise<Result<StoreContents>> loaded;

@@ -1,5 +1,5 @@
-// What the gateway must still know after a power cut: events, incidents, notifications, mutes.
-// SQLite with a writer of its own.
+// What the gateway must still know after a power cut: events, incidents, notes. SQLite with a
+// writer of its own.
 //
 // Writes are queued and committed together: one fsync serves all that arrived while the one before
 // ran. A write is durable when its `done` says so, and not before. The store never stops the
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,19 +33,24 @@ struct StoreOptions {
   // Kept; beyond, the oldest go.
   size_t events_max = 200'000;
   size_t closed_incidents_max = 10'000;
-  size_t finished_notifications_max = 50'000;
   // Loaded at start.
   size_t event_ids_loaded_max = 100'000;
   size_t closed_incidents_loaded_max = 100;
+  size_t begun_loaded_max = 65'536;
 };
 
 struct StoredEvent {
-  std::string event_id;  // empty: the sender gave none. One that is known already is no second row
-                         // and no error.
+  std::string event_id;
+  bool named = false;  // by its sender: an id that is known already is no second row and no
+                       // error; if it begins an incident it takes the place of the first
   WallTime received_at;
   Event event;           // its columns
   std::string incident;  // what it was folded into; may be empty
   std::string body;      // as it was posted
+  // Rises with every incident that an event begins; 0: it began none. Such an incident need not
+  // have a row of its own yet.
+  uint64_t begun = 0;
+  uint64_t occurrence = 0;  // of the incident it began
 };
 
 struct StoredIncident {
@@ -53,27 +59,30 @@ struct StoredIncident {
   std::string document;  // JSON; the store does not look inside
 };
 
-struct StoredNotification {
-  std::string id;
-  std::string incident;
-  std::string terminal;
-  std::string state = "pending";  // anything else is finished: delivered, superseded, failed
-  std::string document;
+struct StoredNote {  // one of the few small things to know after a restart
+  std::string name;
+  std::string value;
 };
+// The note that says up to which `begun` every incident has a row of its own.
+constexpr const char* kBegunKeptNote = "begun_kept";
 
-struct StoredMute {  // a mute, a silence or an acknowledgement that ends by itself
+// An incident that has no row: the event that began it is all there is of it.
+struct BegunIncident {
   std::string id;
-  WallTime until;
-  std::string document;
+  uint64_t begun = 0;
+  uint64_t occurrence = 0;
+  WallTime received_at;
+  std::string body;
 };
 
 // What a gateway starts from.
 struct StoreContents {
-  std::vector<StoredIncident> open_incidents;                // oldest first
-  std::vector<StoredIncident> closed_incidents;              // newest first
-  std::vector<StoredNotification> unfinished_notifications;  // oldest first
-  std::vector<StoredMute> mutes;                             // ended ones included
-  std::vector<std::string> event_ids;                        // newest first
+  std::vector<StoredIncident> open_incidents;    // oldest first
+  std::vector<StoredIncident> closed_incidents;  // newest first
+  std::vector<BegunIncident> begun_incidents;    // oldest first
+  uint64_t begun_last = 0;                       // the highest `begun` there has been
+  std::map<std::string, std::string> notes;
+  std::vector<std::string> event_ids;  // of those named by their senders; newest first
 };
 
 struct StoreHealth {
@@ -104,9 +113,7 @@ class Store {
   virtual void AppendEvent(StoredEvent event, Done done) = 0;
   // Each Put replaces what was stored under the id.
   virtual void PutIncident(std::string id, std::string json_document, bool open, Done done) = 0;
-  virtual void PutNotification(StoredNotification notification, Done done) = 0;
-  virtual void PutMute(StoredMute mute, Done done) = 0;
-  virtual void RemoveMute(std::string id, Done done) = 0;
+  virtual void PutNote(StoredNote note, Done done) = 0;
 
   // Blocks; for the start.
   virtual Result<StoreContents> Load() = 0;

@@ -27,6 +27,7 @@ using testing::HasSubstr;
 StoredEvent EventNamed(const std::string& id) {
   StoredEvent row;
   row.event_id = id;
+  row.named = !id.empty();
   row.received_at = WallTime{std::chrono::milliseconds(1795996334250)};
   row.event.cluster_rack = "A03";
   row.event.node_host = "gpu-worker-08";
@@ -113,13 +114,9 @@ TEST_F(StoreTest, WhatWasWrittenIsThereAfterARestart) {
   store_->PutIncident("i-2", R"({"v":2})", true, Record());
   store_->PutIncident("i-1", R"({"v":3})", true, Record());
   store_->PutIncident("i-3", R"({"v":4})", false, Record());
-  store_->PutNotification({"n-1", "i-1", "hall-1", "pending", R"({"t":1})"}, Record());
-  store_->PutNotification({"n-2", "i-1", "hall-2", "pending", "{}"}, Record());
-  store_->PutNotification({"n-2", "i-1", "hall-2", "delivered", "{}"}, Record());
-  store_->PutMute({"m-1", WallTime{std::chrono::milliseconds(77)}, R"({"by":"x"})"}, Record());
-  store_->PutMute({"m-2", WallTime{std::chrono::milliseconds(78)}, "{}"}, Record());
-  store_->RemoveMute("m-2", Record());
-  AwaitDone(11);
+  store_->PutNote({"boot/hall-1", "a"}, Record());
+  store_->PutNote({"boot/hall-1", "b"}, Record());
+  AwaitDone(7);
   for (const Status& status : done_) EXPECT_TRUE(status.ok());
   Open();
   StoreContents contents = Loaded();
@@ -129,12 +126,7 @@ TEST_F(StoreTest, WhatWasWrittenIsThereAfterARestart) {
   EXPECT_EQ(contents.open_incidents[1].document, R"({"v":3})");
   ASSERT_EQ(contents.closed_incidents.size(), 1u);
   EXPECT_EQ(contents.closed_incidents[0].id, "i-3");
-  ASSERT_EQ(contents.unfinished_notifications.size(), 1u);
-  EXPECT_EQ(contents.unfinished_notifications[0].id, "n-1");
-  EXPECT_EQ(contents.unfinished_notifications[0].terminal, "hall-1");
-  EXPECT_EQ(contents.unfinished_notifications[0].document, R"({"t":1})");
-  ASSERT_EQ(contents.mutes.size(), 1u);
-  EXPECT_EQ(contents.mutes[0].until.since_epoch.count(), 77);
+  EXPECT_EQ(contents.notes.at("boot/hall-1"), "b");
   EXPECT_THAT(contents.event_ids, ElementsAre("e-1"));
   EXPECT_EQ(
       Query("SELECT event_id, received_ms, rack, host, type, gpu, util, job, state, incident, "
@@ -164,13 +156,56 @@ TEST_F(StoreTest, AnEventThatWasAcknowledgedSurvivesKillMinusNine) {
   EXPECT_THAT(Loaded().event_ids, ElementsAre("e-1"));
 }
 
+TEST_F(StoreTest, AnIncidentWithoutARowIsLoadedAsTheEventThatBeganIt) {
+  Open();
+  for (uint64_t i = 1; i <= 4; ++i) {
+    StoredEvent event = EventNamed("");
+    event.incident = "i-" + std::to_string(i);
+    event.begun = i;
+    event.occurrence = 100 + i;
+    store_->AppendEvent(event, Record());
+  }
+  store_->AppendEvent(EventNamed("e-5"), Record());  // began none
+  store_->PutIncident("i-3", "{}", false, Record());
+  store_->PutNote({kBegunKeptNote, "1"}, Record());
+  AwaitDone(7);
+  Open();
+  StoreContents contents = Loaded();
+  ASSERT_EQ(contents.begun_incidents.size(), 2u);
+  EXPECT_EQ(contents.begun_incidents[0].id, "i-2");
+  EXPECT_EQ(contents.begun_incidents[0].begun, 2u);
+  EXPECT_EQ(contents.begun_incidents[0].occurrence, 102u);
+  EXPECT_EQ(contents.begun_incidents[0].received_at.since_epoch.count(), 1795996334250);
+  EXPECT_EQ(contents.begun_incidents[0].body, R"({"node_host":"gpu-worker-08"})");
+  EXPECT_EQ(contents.begun_incidents[1].id, "i-4");
+  EXPECT_EQ(contents.begun_last, 4u);
+}
+
 TEST_F(StoreTest, ARepeatedEventIdIsOneRowAndNoError) {
   Open();
   EXPECT_TRUE(AppendAndWait("e-1").ok());
   EXPECT_TRUE(AppendAndWait("e-1").ok());
   EXPECT_TRUE(AppendAndWait("").ok());
   EXPECT_TRUE(AppendAndWait("").ok());
-  EXPECT_EQ(Query("SELECT count(*), count(event_id) FROM events"), "3|1\n");
+  EXPECT_EQ(Query("SELECT count(*), sum(named) FROM events"), "3|1\n");
+}
+
+TEST_F(StoreTest, AnEventThatBeginsAnIncidentIsKeptAlsoUnderAnOldId) {
+  Open();
+  EXPECT_TRUE(AppendAndWait("e-1").ok());
+  StoredEvent event = EventNamed("e-1");
+  event.incident = "i-1";
+  event.begun = 1;
+  event.occurrence = 7;
+  done_.clear();
+  store_->AppendEvent(event, Record());
+  store_->AppendEvent(EventNamed("e-1"), Record());  // and no later repeat undoes it
+  AwaitDone(2);
+  Open();
+  StoreContents contents = Loaded();
+  ASSERT_EQ(contents.begun_incidents.size(), 1u);
+  EXPECT_EQ(contents.begun_incidents[0].id, "i-1");
+  EXPECT_THAT(contents.event_ids, ElementsAre("e-1"));
 }
 
 TEST_F(StoreTest, RowsThatWaitTogetherAreCommittedTogetherAndAnsweredInOrder) {
@@ -293,21 +328,18 @@ TEST_F(StoreTest, AStartThatIsWrongIsRefused) {
 TEST_F(StoreTest, OldRowsGoOpenOnesStay) {
   options_.events_max = 100;
   options_.closed_incidents_max = 10;
-  options_.finished_notifications_max = 10;
   Open();
   for (int i = 0; i < 3000; ++i) {
     std::string name = std::to_string(i);
     store_->AppendEvent(EventNamed(name), {});
     if (i < 200) {
       store_->PutIncident(name, "{}", i < 50, {});
-      store_->PutNotification({name, name, "hall", i < 50 ? "pending" : "failed", "{}"}, {});
     }
   }
   Open();  // looks at the bounds with the first write
   EXPECT_TRUE(AppendAndWait("last").ok());
   EXPECT_EQ(Query("SELECT count(*) FROM events"), "100\n");
   EXPECT_EQ(Query("SELECT sum(open), sum(1 - open) FROM incidents"), "50|10\n");
-  EXPECT_EQ(Query("SELECT sum(finished), sum(1 - finished) FROM notifications"), "10|50\n");
   StoreContents contents = Loaded();
   EXPECT_EQ(contents.closed_incidents.front().id, "199");
   EXPECT_EQ(contents.event_ids.front(), "last");
