@@ -14,6 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+// The year 2255: moments some days later can still be reckoned with.
+constexpr int64_t kLatestNs = 9'000'000'000'000'000'000;
+
 constexpr size_t kThreadsMax = 256;  // of one process: each becomes a real thread
 
 constexpr std::array<std::pair<std::string_view, CallbackType>, kCallbackTypes> kTypeNames{{
@@ -296,7 +299,7 @@ Status AppendCallback(std::string_view line, RankRecording& into) {
 
   Fields fields(json, into.names);
   Callback callback;
-  callback.at_ns = fields.Integer("t", 0, std::numeric_limits<int64_t>::max());
+  callback.at_ns = fields.Integer("t", 0, kLatestNs);
   callback.thread_name = fields.Name("thr");
   const int64_t tid = fields.Integer("tid", 0, std::numeric_limits<int32_t>::max());
   const char* op = fields.Name("op");

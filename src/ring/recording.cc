@@ -31,4 +31,12 @@ int64_t Recording::OriginNs() const {
   return origin;
 }
 
+int64_t Recording::LastNs() const {
+  int64_t last = 0;
+  for (const RankRecording& rank : ranks) {
+    for (const Callback& callback : rank.callbacks) last = std::max(last, callback.at_ns);
+  }
+  return last;
+}
+
 }  // namespace sentinel

@@ -175,6 +175,7 @@ struct Recording {
   std::vector<RankRecording> ranks;  // rank 0 first
 
   int64_t OriginNs() const;  // the first callback of all: where the replay's time line starts
+  int64_t LastNs() const;    // the last one
 };
 
 }  // namespace sentinel

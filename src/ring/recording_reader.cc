@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -85,9 +86,49 @@ void RemarkDangling(RankRecording& rank) {
   }
 }
 
+// Neither moment is negative, so their distance fits.
+Status CheckMoment(int64_t at_ns, int64_t first_ns) {
+  constexpr int64_t kFurthestNs = int64_t{kRecordedHoursMax} * 3600 * 1'000'000'000;
+  const int64_t off = at_ns - first_ns;
+  if (off <= kFurthestNs && off >= -kFurthestNs) return {};
+  return Error{ErrorCode::kCorrupt, "\"t\" is " + std::to_string(std::abs(off) / 1'000'000'000) +
+                                        " s " + (off > 0 ? "after" : "before") +
+                                        " the recording's first call, " + std::to_string(first_ns) +
+                                        "; a recording lasts at most " +
+                                        std::to_string(kRecordedHoursMax) + " hours"};
+}
+
+// What a job has of ranks, its communicators tell.
+Status CheckRanksAreThere(const std::string& folder, const Recording& recording) {
+  for (const RankRecording& rank : recording.ranks) {
+    for (const Callback& callback : rank.callbacks) {
+      const auto* init = std::get_if<InitCall>(&callback.what);
+      const auto files = static_cast<int>(recording.ranks.size());
+      if (init == nullptr || init->ranks <= files) continue;
+      return Error{ErrorCode::kNotFound, folder + ": " + RankFileName(files) +
+                                             " is missing: rank " + std::to_string(rank.rank) +
+                                             " is one of " + std::to_string(init->ranks)};
+    }
+  }
+  return {};
+}
+
+// A fault that no callback is near to would be waited for, or long over at the start.
+Status CheckFaultIsNear(const Fault& fault, const Recording& recording) {
+  constexpr int64_t kMarginNs = int64_t{kFaultMarginSecondsMax} * 1'000'000'000;
+  const int64_t first = recording.OriginNs();
+  const int64_t last = recording.LastNs();
+  if (first - fault.at_ns <= kMarginNs && fault.at_ns - last <= kMarginNs) return {};
+  return Error{ErrorCode::kCorrupt,
+               "\"fault\": its time, " + std::to_string(fault.at_ns) + ", is not within " +
+                   std::to_string(kFaultMarginSecondsMax) + " s of the recorded calls, " +
+                   std::to_string(first) + " to " + std::to_string(last)};
+}
+
 }  // namespace
 
-Result<RankRecording> ReadRankRecording(const std::string& folder, Rank rank) {
+Result<RankRecording> ReadRankRecording(const std::string& folder, Rank rank,
+                                        std::optional<int64_t> first_ns) {
   const fs::path path = RankFile(folder, rank);
   if (path.empty()) {
     return Error{ErrorCode::kNotFound, folder + ": " + RankFileName(rank) + " is missing"};
@@ -112,7 +153,13 @@ Result<RankRecording> ReadRankRecording(const std::string& folder, Rank rank) {
       return blame({ErrorCode::kExhausted, "one callback too many"});
     }
     const Status appended = AppendCallback(line, recording);
-    if (appended.ok()) continue;
+    if (appended.ok()) {
+      const int64_t at_ns = recording.callbacks.back().at_ns;
+      if (!first_ns) first_ns = at_ns;
+      const Status near = CheckMoment(at_ns, *first_ns);
+      if (!near.ok()) return blame(near.error());
+      continue;
+    }
     if (!whole) {  // a process that was killed while it wrote
       recording.remarks.push_back("line " + std::to_string(number) + " is cut short and left out");
       break;
@@ -137,11 +184,15 @@ Result<Recording> ReadRecording(const std::string& folder) {
     return Error{ErrorCode::kNotFound, folder + " holds no " + RankFileName(0)};
   }
   size_t callbacks = 0;
+  std::optional<int64_t> first_ns;
   for (Rank rank = 0; rank <= last; ++rank) {
-    recording.ranks.push_back(TRY(ReadRankRecording(folder, rank)));
-    callbacks += recording.ranks.back().callbacks.size();
+    recording.ranks.push_back(TRY(ReadRankRecording(folder, rank, first_ns)));
+    const std::vector<Callback>& made = recording.ranks.back().callbacks;
+    callbacks += made.size();
+    if (!first_ns && !made.empty()) first_ns = made.front().at_ns;
   }
   if (callbacks == 0) return Error{ErrorCode::kCorrupt, folder + ": no callback on any rank"};
+  TRY(CheckRanksAreThere(folder, recording));
 
   const std::string path = (fs::path(folder) / "summary.json").string();
   std::ifstream file(path, std::ios::binary);
@@ -150,6 +201,10 @@ Result<Recording> ReadRecording(const std::string& folder) {
   Result<Summary> summary = ParseSummary(text, last + 1);
   if (!summary.ok()) return Error{summary.error().code, path + ": " + summary.error().message};
   recording.summary = std::move(summary).value();
+  if (recording.summary.fault) {
+    const Status near = CheckFaultIsNear(*recording.summary.fault, recording);
+    if (!near.ok()) return Error{near.error().code, path + ": " + near.error().message};
+  }
   if (recording.summary.name.empty()) {
     recording.summary.name = fs::weakly_canonical(folder, ignored).filename().string();
   }

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr const char* kInit =
     R"({"t":100,"rank":0,"tid":7,"thr":"train","op":"init","commId":"0x9b7a508533962143",)"
-    R"("commName":"","nNodes":2,"nranks":2,"pid":7,"mask":4095})";
+    R"("commName":"","nNodes":1,"nranks":1,"pid":7,"mask":4095})";
 constexpr const char* kSummary = R"({"name":"tiny","fault":null,"states":{},"rc_before_kill":[0]})";
 
 class RecordingReader : public testing::Test {
@@ -91,6 +91,52 @@ TEST_F(RecordingReader, SaysWhichFileIsMissing) {
   EXPECT_THAT(Complaint(), HasSubstr("is not a folder"));
 }
 
+TEST_F(RecordingReader, NamesTheFileOfARankThatOthersKnowOf) {
+  std::string four(kInit);
+  four.replace(four.find("\"nranks\":1"), 10, "\"nranks\":4");
+  for (const char* name : {"rank0.jsonl", "rank1.jsonl", "rank2.jsonl"}) Write(name, four + "\n");
+  Write("summary.json", R"({"states":{"+1s":[{},{},{},{}]},"rc_before_kill":[0,0,0,0]})");
+  EXPECT_THAT(Complaint(), HasSubstr("rank3.jsonl.gz is missing: rank 0 is one of 4"));
+  Write("rank3.jsonl", four + "\n");
+  EXPECT_EQ(Complaint(), "none");
+}
+
+TEST_F(RecordingReader, RefusesACallHoursAwayFromTheOthers) {
+  const auto call_at = [](int64_t t) {
+    return R"({"t":)" + std::to_string(t) + R"(,"tid":7,"thr":"train","op":"finalize"})" + "\n";
+  };
+  const int64_t longest = int64_t{kRecordedHoursMax} * 3600 * 1'000'000'000;
+  Write("summary.json", R"({"name":"far"})");
+  Write("rank0.jsonl", call_at(longest) + call_at(2 * longest));
+  Write("rank1.jsonl", call_at(0));
+  EXPECT_EQ(Complaint(), "none");
+  Write("rank0.jsonl", call_at(longest) + call_at(2 * longest + 1));
+  EXPECT_THAT(Complaint(), AllOf(HasSubstr("rank0.jsonl:2: \"t\" is 21600 s after"),
+                                 HasSubstr("at most 6 hours")));
+  Write("rank0.jsonl", call_at(longest + 1));
+  EXPECT_THAT(Complaint(), HasSubstr("rank1.jsonl:1: \"t\" is 21600 s before"));
+  Write("rank0.jsonl", call_at(1'795'999'096'252'312'600));
+  Write("rank1.jsonl", call_at(1'795'999'096'252'312'601) + call_at(9'000'000'000'000'000'000));
+  EXPECT_THAT(Complaint(), HasSubstr("rank1.jsonl:2: \"t\" is 7204000903 s after"));
+}
+
+TEST_F(RecordingReader, RefusesAFaultFarFromEveryCall) {
+  constexpr int64_t kMargin = int64_t{kFaultMarginSecondsMax} * 1'000'000'000;
+  constexpr int64_t kCall = 1'795'999'096'252'312'600;
+  std::string init(kInit);
+  init.replace(init.find("\"t\":100"), 7, "\"t\":" + std::to_string(kCall));
+  Write("rank0.jsonl", init + "\n");
+  const auto fault_at = [this](int64_t t) {
+    Write("summary.json", R"({"fault":[")" + std::to_string(t) + R"(","stop","0","10"]})");
+    return Complaint();
+  };
+  EXPECT_EQ(fault_at(kCall - kMargin), "none");
+  EXPECT_EQ(fault_at(kCall + kMargin), "none");
+  EXPECT_THAT(fault_at(kCall - kMargin - 1), HasSubstr("not within 60 s of the recorded calls"));
+  EXPECT_THAT(fault_at(kCall + kMargin + 1), HasSubstr("not within 60 s of the recorded calls"));
+  EXPECT_THAT(fault_at(1), AllOf(HasSubstr("summary.json: "), HasSubstr("its time, 1, is not")));
+}
+
 TEST_F(RecordingReader, BlamesTheLineThatIsWrong) {
   const std::string good = std::string(kInit) + "\n";
   Write("rank0.jsonl", good + "nonsense\n" + good);
@@ -107,6 +153,9 @@ TEST_F(RecordingReader, BlamesTheLineThatIsWrong) {
         R"({"t":1,"tid":1,"thr":"a","op":"state","id":1,"type":"ProxyStep","state":"Nope"})"
         "\n");
   EXPECT_THAT(Complaint(), HasSubstr(":1: \"state\" is no state"));
+  Write("rank0.jsonl", R"({"t":9100000000000000000,"tid":1,"thr":"a","op":"finalize"})"
+                       "\n");
+  EXPECT_THAT(Complaint(), HasSubstr(":1: \"t\" is not an integer in its range"));
   Write("rank0.jsonl", R"({"t":"soon","tid":1,"thr":"a","op":"finalize"})"
                        "\n");
   EXPECT_THAT(Complaint(), HasSubstr(":1: \"t\" is not an integer"));
@@ -177,6 +226,20 @@ TEST(SummaryJson, ReadsFaultAndSightings) {
   EXPECT_FALSE(summary->sightings[0].ranks[1].Dead());
   EXPECT_TRUE(summary->sightings[1].ranks[1].Dead());
   EXPECT_EQ(summary->rc_at_end[1], -9);
+}
+
+TEST(SummaryJson, AFaultHitsARankThatThereIs) {
+  const auto complaint = [](const char* text) {
+    const Result<Summary> summary = ParseSummary(text, 4);
+    return summary.ok() ? "none" : summary.error().message;
+  };
+  EXPECT_EQ(complaint(R"({"fault":null})"), "none");
+  EXPECT_EQ(complaint(R"({"fault":["1","stop",3]})"), "none");
+  EXPECT_THAT(complaint(R"({"fault":["1","freeze-kernel"]})"), HasSubstr("which rank it hits"));
+  EXPECT_THAT(complaint(R"({"fault":["1","stop","4"]})"), HasSubstr("\"4\", is none from 0 to 3"));
+  EXPECT_THAT(complaint(R"({"fault":["1","stop",-1]})"), HasSubstr("-1, is none from 0 to 3"));
+  EXPECT_THAT(complaint(R"({"fault":["1","stop",null]})"), HasSubstr("null, is none from 0 to 3"));
+  EXPECT_THAT(complaint(R"({"fault":["1","stop",[[]]]})"), HasSubstr("is no number, is none from"));
 }
 
 TEST(SummaryJson, RefusesWhatMakesNoSense) {

@@ -11,6 +11,7 @@ namespace sentinel {
 namespace {
 
 using Json = nlohmann::json;
+constexpr auto kReplaceBadBytes = Json::error_handler_t::replace;
 
 Error Corrupt(std::string what) { return {ErrorCode::kCorrupt, std::move(what)}; }
 
@@ -38,14 +39,17 @@ Result<Fault> ReadFault(const Json& value, int ranks) {
   if (!at || *at < 0) return Corrupt("\"fault\": its time is not in nanoseconds");
   fault.at_ns = *at;
   fault.kind = value[1].get<std::string>();
-  if (value.size() > 2) {
-    const std::optional<int64_t> rank = IntegerIn(value[2]);
-    if (rank && (*rank >= ranks || *rank < -1)) {
-      return Corrupt("\"fault\" hits rank " + std::to_string(*rank) + " of " +
-                     std::to_string(ranks));
-    }
-    if (rank && *rank >= 0) fault.rank = static_cast<Rank>(*rank);
+  if (value.size() < 3) return Corrupt("\"fault\" does not say which rank it hits");
+  const std::optional<int64_t> rank = IntegerIn(value[2]);
+  if (!rank || *rank < 0 || *rank >= ranks) {
+    // Whatever is nested as deep as it likes is not written out.
+    const std::string it = value[2].is_structured()
+                               ? "which is no number"
+                               : value[2].dump(-1, ' ', true, kReplaceBadBytes);
+    return Corrupt("\"fault\": its rank, " + it + ", is none from 0 to " +
+                   std::to_string(ranks - 1));
   }
+  fault.rank = static_cast<Rank>(*rank);
   if (value.size() > 3) fault.iteration = IntegerIn(value[3]);
   return fault;
 }
