@@ -16,8 +16,9 @@ struct MaskChoice {
 constexpr uint32_t kSlowKernelsFirst = 23100;
 constexpr uint32_t kSlowKernelsLast = 23102;
 
-// `setting` is SENTINEL_NCCL_MASK: null or "full"; "light" leaves out KernelCh; "off"; "0x" and
-// hexadecimal digits as they are. `nccl_version` 0: unknown.
+// `setting` is SENTINEL_NCCL_MASK, its letters of either case: null, "" or "full"; "light" leaves
+// out KernelCh; "off" or "none"; a decimal or 0x number as it is, 0 being off. Anything else is not
+// understood, and full. `nccl_version` 0: unknown.
 MaskChoice ChooseMask(const char* setting, int abi, uint32_t nccl_version);
 
 }  // namespace sentinel::nccl

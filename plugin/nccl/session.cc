@@ -99,9 +99,11 @@ bool MakeBoard(const CommArguments& arguments) {
   const char* setting = getenv("SENTINEL_NCCL_MASK");  // NOLINT(concurrency-mt-unsafe)
   const MaskChoice choice = ChooseMask(setting, arguments.abi, version);
   if (!choice.understood && arguments.logger != nullptr)
-    arguments.logger(kLogWarn, kLogInit, "sentinel", 0,
-                     "gpu-sentinel: SENTINEL_NCCL_MASK is full, light, off or a hexadecimal "
-                     "number; taking full");
+    arguments.logger(
+        kLogWarn, kLogInit, "sentinel", 0,
+        "gpu-sentinel: SENTINEL_NCCL_MASK=%.32s is not understood, taking full; accepted: "
+        "full, light, off, none, a decimal or 0x number (0: off)",
+        setting);
   if (choice.mask == 0) {
     session.off = true;
     return false;

@@ -323,12 +323,15 @@ TEST(Process, ALinkInTheWayIsNotFollowed) {
 
 TEST(Process, OffIsOffByEnvironment) {
   const BoardDirectory directory;
-  ExpectZeroInChild([] {
-    setenv("SENTINEL_NCCL_MASK", "off", 1);
-    const LoggerLibrary library;
-    if (const int failed = ExpectOff(V5(), library.logger); failed != 0) return failed;
-    return *library.lines == 0 ? 0 : 20;
-  });
+  for (const char* setting : {"off", "OFF", "none", "None", "0", "00", "0x0"}) {
+    SCOPED_TRACE(setting);
+    ExpectZeroInChild([setting] {
+      setenv("SENTINEL_NCCL_MASK", setting, 1);
+      const LoggerLibrary library;
+      if (const int failed = ExpectOff(V5(), library.logger); failed != 0) return failed;
+      return *library.lines == 0 ? 0 : 20;
+    });
+  }
   EXPECT_TRUE(directory.Files().empty());
 }
 
@@ -340,9 +343,26 @@ TEST(Process, TheMaskCanBeSet) {
     const char* setting;
     int mask;
     int lines;
-  } kSettings[] = {{"full", 0x75e, 0},   {"light", 0x71e, 0},  {"0x42", 0x42, 0},
-                   {"0X1f", 0x1f, 0},    {"bright", 0x75e, 1}, {"0x", 0x75e, 1},
-                   {"0xfffff", 0xfff, 0}};
+  } kSettings[] = {{"full", 0x75e, 0},
+                   {"", 0x75e, 0},
+                   {"light", 0x71e, 0},
+                   {"LIGHT", 0x71e, 0},
+                   {"Full", 0x75e, 0},
+                   {"0x42", 0x42, 0},
+                   {"0X1f", 0x1f, 0},
+                   {"4095", 0xfff, 0},
+                   {"66", 0x42, 0},
+                   {"0xfffff", 0xfff, 0},
+                   {"18446744073709551615", 0xfff, 0},
+                   {"bright", 0x75e, 1},
+                   {"lights", 0x75e, 1},
+                   {"of", 0x75e, 1},
+                   {"0x", 0x75e, 1},
+                   {"12a", 0x75e, 1},
+                   {"-1", 0x75e, 1},
+                   {" 66", 0x75e, 1},
+                   {"18446744073709551616", 0x75e, 1},
+                   {"0x10000000000000000", 0x75e, 1}};
   for (const auto& setting : kSettings) {
     SCOPED_TRACE(setting.setting);
     setenv("SENTINEL_NCCL_MASK", setting.setting, 1);
