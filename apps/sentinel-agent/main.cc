@@ -34,6 +34,13 @@ int main(int argc, char** argv) {
                        "Correct the configuration; packaging/agent.toml shows all keys.");
   }
   if (arguments.check) {
+    const Status here = CheckHere(*config);
+    if (!here.ok()) {
+      return StartFailed(
+          kName,
+          {here.error().code, (path.empty() ? "defaults" : path) + ": " + here.error().message},
+          "Make it, as the user the agent runs as will find it, or name another one.");
+    }
     std::printf("%s: ok; host %s, gateway %s\n", path.empty() ? "defaults" : path.c_str(),
                 config->host.c_str(), config->gateway.ToString().c_str());
     return kExitEnded;

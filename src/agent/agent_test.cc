@@ -81,6 +81,7 @@ TEST_F(AgentTest, AnEventPostedHereReachesTheGatewayAndLeavesTheSpool) {
   const HttpResponse response = Post(kEvent);
   EXPECT_EQ(response.status, 200);
   EXPECT_NE(response.body.find("\"status\":\"accepted\""), std::string::npos) << response.body;
+  EXPECT_NE(response.body.find("\"incident\":null"), std::string::npos) << response.body;
   ASSERT_TRUE(RunUntil(io, [&] { return !gateway.Heard<SpooledEvent>().empty(); }));
   const std::string body = gateway.Heard<SpooledEvent>()[0].body;
   EXPECT_NE(body.find("\"event_id\":\"agent-1-"), std::string::npos) << body;

@@ -1,12 +1,18 @@
 #include "agent/config.h"
 
+#include <net/if.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "base/digest.h"
 #include "config/config_file.h"
 #include "config/toml_reader.h"
+#include "probe/host/network_interface.h"
 #include "probe/host/proc_files.h"
 
 namespace sentinel {
@@ -36,6 +42,20 @@ Result<Endpoint> GatewayAt(const std::string& text) {
   return ParseEndpoint(text, kAgentStreamPort);
 }
 
+Error NotHere(const std::string& key, const std::string& value, const std::string& why) {
+  return {ErrorCode::kNotFound, key + " = \"" + value + "\": " + why};
+}
+
+Status CheckFolder(const std::string& path, int access_mode) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0) return Error{ErrorCode::kNotFound, std::strerror(errno)};
+  if (!S_ISDIR(found.st_mode)) return Error{ErrorCode::kNotFound, std::strerror(ENOTDIR)};
+  if (access(path.c_str(), access_mode) != 0) {
+    return Error{ErrorCode::kNotFound, std::strerror(errno)};
+  }
+  return {};
+}
+
 void ReadWatch(TomlReader* reader, WatchOptions* watch) {
   reader->Millis("suspect_min_ms", &watch->suspect_min, 50, 60000);
   reader->Millis("suspect_max_ms", &watch->suspect_max, 50, 60000);
@@ -45,7 +65,16 @@ void ReadWatch(TomlReader* reader, WatchOptions* watch) {
   reader->Millis("warmup_limit_ms", &watch->warmup_limit, 1000, 3600000);
   reader->Millis("scan_period_ms", &watch->scan_period, 5, 1000);
   if (watch->suspect_min > watch->suspect_max) {
-    reader->Wrong("suspect_min_ms", "it is above suspect_max_ms");
+    const auto milliseconds = [](Duration duration) {
+      return std::to_string(
+          std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+    };
+    // The defaults go together, so the one that differs is written.
+    const bool min_is_written = watch->suspect_min != WatchOptions{}.suspect_min;
+    reader->Conflict(min_is_written ? "suspect_min_ms" : "suspect_max_ms",
+                     "suspect_min_ms (" + milliseconds(watch->suspect_min) +
+                         ") must not be above suspect_max_ms (" + milliseconds(watch->suspect_max) +
+                         ")");
   }
 }
 
@@ -73,6 +102,25 @@ Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& f
 Result<AgentConfig> LoadAgentConfig(const std::string& path) {
   const std::string text = TRY(ReadConfigFile(path));
   return ParseAgentConfig(text, path);
+}
+
+Status CheckHere(const AgentConfig& config) {
+  const Status boards = CheckFolder(config.board_dir, R_OK | X_OK);
+  if (!boards.ok()) return NotHere("board_dir", config.board_dir, boards.error().message);
+  if (!config.interface.empty() && if_nametoindex(config.interface.c_str()) == 0 &&
+      InterfaceOf(config.interface).empty()) {
+    return NotHere("interface", config.interface,
+                   "this machine has no interface of that name or address");
+  }
+  if (config.ingest_socket.empty()) return {};  // nothing is spooled
+  std::string spool = config.spool_dir;
+  while (spool.size() > 1 && spool.ends_with('/')) spool.pop_back();
+  const std::string parent = std::filesystem::path(spool).parent_path().string();
+  const Status spooled = CheckFolder(parent, W_OK | X_OK);
+  if (!spooled.ok()) {
+    return NotHere("spool_dir", config.spool_dir, parent + ": " + spooled.error().message);
+  }
+  return {};
 }
 
 }  // namespace sentinel

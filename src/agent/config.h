@@ -27,4 +27,8 @@ struct AgentConfig {
 Result<AgentConfig> LoadAgentConfig(const std::string& path);
 Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& file);
 
+// Whether this machine has what is named there: board_dir, interface, and a place for spool_dir
+// that can be written to. The agent itself waits for what is missing; --check tells.
+Status CheckHere(const AgentConfig& config);
+
 }  // namespace sentinel

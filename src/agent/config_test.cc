@@ -1,6 +1,10 @@
 #include "agent/config.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace sentinel {
 namespace {
@@ -67,9 +71,48 @@ TEST(AgentConfig, MistakesAreToldWithTheirPlaceAndWhatIsAllowed) {
   EXPECT_NE(Complaint("board_dir = \"\"").find("absolute"), std::string::npos);
   EXPECT_NE(Complaint("gateway = \"a:b:c\""), "");
   EXPECT_NE(Complaint("[watch]\nscans_min = 0").find("from 1 to"), std::string::npos);
-  EXPECT_NE(Complaint("[watch]\nsuspect_min_ms = 900"), "");
+  EXPECT_EQ(Complaint("[watch]\nsuspect_min_ms = 900"),
+            "agent.toml:2:18: suspect_min_ms (900) must not be above suspect_max_ms (400)");
+  EXPECT_EQ(Complaint("host = \"a\"\n[watch]\nscans_min = 9\nsuspect_max_ms = 100"),
+            "agent.toml:4:18: suspect_min_ms (200) must not be above suspect_max_ms (100)");
   EXPECT_NE(Complaint("watch = 3"), "");
   EXPECT_EQ(Complaint("host = ").rfind("agent.toml:1:", 0), 0u);
+}
+
+TEST(AgentConfig, TellsWhatThisMachineDoesNotHave) {
+  namespace fs = std::filesystem;
+  const std::string root = testing::TempDir() + "agent-config-" + std::to_string(getpid());
+  fs::create_directories(root);
+  std::ofstream(root + "/file") << "x";
+  AgentConfig config;
+  config.board_dir = root;
+  config.spool_dir = root + "/spool";
+  const auto complaint = [&config] {
+    const Status here = CheckHere(config);
+    return here.ok() ? "" : here.error().message;
+  };
+  EXPECT_EQ(complaint(), "");
+  config.spool_dir = root + "/spool/";
+  EXPECT_EQ(complaint(), "");
+  config.interface = "lo";
+  EXPECT_EQ(complaint(), "");
+  config.interface = "eno-none";
+  EXPECT_EQ(complaint(),
+            "interface = \"eno-none\": this machine has no interface of that name or address");
+  config.interface = "";
+  config.board_dir = root + "/none";
+  EXPECT_EQ(complaint(), "board_dir = \"" + root + "/none\": No such file or directory");
+  config.board_dir = root + "/file";
+  EXPECT_EQ(complaint(), "board_dir = \"" + root + "/file\": Not a directory");
+  config.board_dir = root;
+  config.spool_dir = root + "/none/spool";
+  EXPECT_EQ(complaint(), "spool_dir = \"" + root + "/none/spool\": " + root +
+                             "/none: No such file or directory");
+  config.spool_dir = root + "/file/spool";
+  EXPECT_NE(complaint(), "");
+  config.ingest_socket = "";
+  EXPECT_EQ(complaint(), "") << "nothing is spooled";
+  fs::remove_all(root);
 }
 
 }  // namespace

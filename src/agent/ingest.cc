@@ -128,8 +128,8 @@ void Ingest::Settle(const std::shared_ptr<Pending>& pending, const Status& writt
     return;
   }
   if (std::exchange(disk_failing_, false)) spdlog::info("spool=recovered");
-  pending->Answer(JsonResponse(
-      200, R"({"status":"accepted","incident":"","event_id":)" + Quoted(pending->event_id) + "}"));
+  pending->Answer(JsonResponse(200, R"({"status":"accepted","incident":null,"event_id":)" +
+                                        Quoted(pending->event_id) + "}"));
 }
 
 void Ingest::DiskFailed(const std::string& why) {

@@ -56,10 +56,14 @@ Result<TomlReader> TomlReader::Parse(std::string_view text, const std::string& f
 }
 
 void TomlReader::Wrong(std::string_view key, const std::string& what) {
+  Conflict(key, std::string(key) + ": " + what);
+}
+
+void TomlReader::Conflict(std::string_view key, const std::string& what) {
   if (table_->error) return;
   const toml::node* node = table_->nodes->get(key);
-  table_->error = At(table_->file, node == nullptr ? table_->nodes->source() : node->source(),
-                     std::string(key) + ": " + what);
+  table_->error =
+      At(table_->file, node == nullptr ? table_->nodes->source() : node->source(), what);
 }
 
 bool TomlReader::ok() const { return !table_->error; }

@@ -75,6 +75,8 @@ class TomlReader {
   // A mistake that only the caller can see; told with the place of this key, or of its table where
   // it is not written.
   void Wrong(std::string_view key, const std::string& what);
+  // The same of keys that do not go together: `what` names them itself.
+  void Conflict(std::string_view key, const std::string& what);
   // False once something was wrong.
   bool ok() const;
   // What was wrong first, or else a key that nobody asked for.
