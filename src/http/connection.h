@@ -52,6 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool WriteStream(std::string_view chunk);
   void EndStream();
   bool streaming() const { return state_ == State::kStreaming; }
+  const std::string& peer() const { return peer_; }
 
  private:
   enum class State {

@@ -194,6 +194,15 @@ class ServerOnAcceptor final : public HttpServer {
     });
   }
 
+  bool HasItsShare(const std::string& peer) const {
+    const HttpLimits& limits = context_->limits;
+    int share = std::max(1, static_cast<int>(limits.connections_max * limits.peer_share_max));
+    if (connections() < share) return false;  // as nearly always: nobody needs to be counted
+    auto its = std::count_if(context_->connections.begin(), context_->connections.end(),
+                             [&](const auto& entry) { return entry.second->peer() == peer; });
+    return its >= share;
+  }
+
   void Admit(stream_protocol::socket socket) {
     if (connections() >= context_->limits.connections_max) {
       ++refused_;
@@ -204,6 +213,10 @@ class ServerOnAcceptor final : public HttpServer {
     if (error) return;
     if (unix_path_.empty()) socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
     std::string peer = PeerName(socket);
+    if (HasItsShare(peer)) {
+      ++refused_;
+      return;
+    }
     auto connection = std::make_shared<Connection>(std::move(socket), std::move(peer), context_);
     context_->connections.emplace(connection.get(), connection);
     connection->Start();

@@ -24,6 +24,10 @@ struct HttpLimits {
   size_t body_bytes_max = 64 * 1024;   // beyond: 413
   size_t header_bytes_max = 8 * 1024;  // beyond: 431
   int connections_max = 512;           // beyond: accepted and closed at once, counted
+  double peer_share_max = 0.5;         // of connections_max, for one peer address, but at least one
+                                       // connection; beyond: likewise, so that one stuck client
+                                       // leaves room for all others. A Unix socket's peer is a
+                                       // process
   Duration read_timeout =
       std::chrono::seconds(10);  // for a whole request, so a slow sender cannot hold a place
   Duration idle_timeout = std::chrono::seconds(30);  // between requests of a kept connection
@@ -64,7 +68,7 @@ class HttpServer {
   // The port really bound (asked for 0: any free one).
   virtual uint16_t port() const = 0;
   virtual int connections() const = 0;
-  // Closed at once because connections_max was reached, since the start.
+  // Closed at once because connections_max or its peer's share was reached, since the start.
   virtual uint64_t connections_refused() const = 0;
   // Stops accepting; running requests may finish until the object goes.
   virtual void Stop() = 0;

@@ -266,6 +266,7 @@ TEST_F(HttpServerTest, AnIdleConnectionIsClosedWithoutAWord) {
 TEST_F(HttpServerTest, ConnectionsBeyondTheBoundAreClosedAndCounted) {
   HttpLimits limits;
   limits.connections_max = 2;
+  limits.peer_share_max = 1;
   Serve(limits);
   RawClient first = Client();
   RawClient second = Client();
@@ -280,6 +281,26 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheBoundAreClosedAndCounted) {
   RawClient fourth = Client();
   fourth.Send(kPost);
   fourth.ReadUntil("<hello>");
+}
+
+TEST_F(HttpServerTest, OneStuckClientLeavesRoomForTheOthers) {
+  HttpLimits limits;
+  limits.connections_max = 8;
+  Serve(limits);
+  std::vector<std::unique_ptr<RawClient>> stuck;
+  for (int i = 0; i < 8; ++i) stuck.push_back(std::make_unique<RawClient>(io_, server_->port()));
+  RunUntil(io_, [&] { return server_->connections_refused() == 4; });
+  EXPECT_EQ(server_->connections(), 4);
+  RawClient other(io_, server_->port(), "127.0.0.2");
+  other.Send(kPost);
+  other.ReadUntil("<hello>");
+  EXPECT_EQ(peers_.at(0), "127.0.0.2");
+  // What it gives back it may take again.
+  stuck.clear();
+  RunUntil(io_, [&] { return server_->connections() == 1; });
+  RawClient again = Client();
+  again.Send(kPost);
+  again.ReadUntil("<hello>");
 }
 
 TEST_F(HttpServerTest, AStreamCarriesChunksUntilItIsClosed) {

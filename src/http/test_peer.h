@@ -2,6 +2,7 @@
 // misbehave.
 #pragma once
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -36,8 +37,15 @@ inline bool RunUntil(boost::asio::io_context& io, const std::function<bool()>& d
 // Bytes to and from a server on this thread; reading lets the io_context run meanwhile.
 class RawClient {
  public:
-  RawClient(boost::asio::io_context& io, uint16_t port) : io_(io) {
+  // `from`: its own address, one of 127.0.0.0/8.
+  RawClient(boost::asio::io_context& io, uint16_t port, const char* from = nullptr) : io_(io) {
     fd_ = socket(AF_INET, SOCK_STREAM, 0);
+    if (from != nullptr) {
+      sockaddr_in own{};
+      own.sin_family = AF_INET;
+      EXPECT_EQ(inet_pton(AF_INET, from, &own.sin_addr), 1);
+      EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+    }
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
