@@ -107,6 +107,8 @@ class IncidentBook {
   void OnTerminalForgot(const std::string& terminal, Moment now);
   // Likewise an agent. These incidents of our own have no lease: they last as long as the silence.
   void OnNodeSilent(const std::string& host, Moment now);
+  // There is such a host: names that are spoken must not be mistaken for its name.
+  void OnHostSeen(const std::string& host) { site_.OnHostSeen(host); }
   void OnNodeBack(const std::string& host, Moment now);
 
   // Leases that end, voices that were held back.

@@ -1,13 +1,14 @@
 #include "incident/site.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "incident/speech_text.h"
 
 namespace sentinel {
 namespace {
 
-constexpr size_t kFullNameMax = 96;
+constexpr size_t kFullNameMax = 64;  // characters
 
 void AddNew(std::vector<std::string>* list, const std::vector<std::string>& more) {
   for (const std::string& name : more) {
@@ -23,6 +24,7 @@ Site::Site(std::vector<std::string> terminals, std::vector<Route> routes,
   for (HostEntry& host : hosts) {
     SpokenHost(host.rack, host.name);
     std::string name = IdentityHost(host.name);
+    if (!host.alias.empty()) Hear(host.rack, Sanitise(host.alias, kSpokenFieldMax), name);
     hosts_.insert_or_assign(std::move(name), std::move(host));
   }
 }
@@ -49,19 +51,34 @@ std::vector<std::string> Site::TerminalsFor(std::string_view rack, std::string_v
 std::string Site::SpokenHost(std::string_view rack, std::string_view host) {
   const HostEntry* entry = FindHost(host);
   if (entry != nullptr && !entry->alias.empty()) return Sanitise(entry->alias, kSpokenFieldMax);
-  std::string clean = CleanHost(host);
   std::string identity = IdentityHost(host);
-  std::string key = SpokenRack(rack) + '\n' + clean;
+  std::string clean = CleanHost(host);
+  bool alone = Hear(rack, clean, identity);
+  // All its names are heard, whichever is spoken: the next host is compared with every one.
+  std::string cut = Sanitise(identity, kSpokenHostMax);
+  if (cut == clean) return alone ? clean : Sanitise(identity, kFullNameMax);
+  bool cut_alone = Hear(rack, cut, identity);
+  if (alone) return clean;
+  return cut_alone ? cut : Sanitise(identity, kFullNameMax);
+}
+
+void Site::OnHostSeen(std::string_view host) {
+  const HostEntry* entry = FindHost(host);
+  SpokenHost(entry == nullptr ? "" : std::string_view(entry->rack), host);
+}
+
+bool Site::Hear(std::string_view rack, const std::string& name, const std::string& identity) {
+  std::string key = SpokenRack(rack) + '\n' + name;
   auto it = sounding_.find(key);
   if (it == sounding_.end()) {
-    if (sounding_.size() >= kNamesHeardMax) return clean;
-    it = sounding_.emplace(std::move(key), std::vector<std::string>()).first;
+    if (sounding_.size() >= kNamesHeardMax) return false;
+    it = sounding_.emplace(std::move(key), std::vector<size_t>()).first;
   }
-  std::vector<std::string>& names = it->second;
-  if (std::find(names.begin(), names.end(), identity) == names.end() && names.size() < 2) {
-    names.push_back(identity);
-  }
-  return names.size() < 2 ? clean : Sanitise(identity, kFullNameMax);
+  std::vector<size_t>& identities = it->second;
+  size_t hash = std::hash<std::string>()(identity);
+  bool known = std::find(identities.begin(), identities.end(), hash) != identities.end();
+  if (!known && identities.size() < 2) identities.push_back(hash);
+  return identities.size() < 2;
 }
 
 }  // namespace sentinel

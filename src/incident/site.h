@@ -44,18 +44,25 @@ class Site {
                                         Severity severity) const;
 
   // What to call a host of a rack aloud: its alias, its clean name, or, where another host of that
-  // rack in the inventory or heard of would sound the same, its full name.
+  // rack in the inventory or heard of would sound the same, the name it is known by: cut like a
+  // clean one if that tells them apart, else up to 64 characters of it.
   std::string SpokenHost(std::string_view rack, std::string_view host);
+  // There is such a host: names are compared with its name from here on.
+  void OnHostSeen(std::string_view host);
 
  private:
+  // That host may be called so. True if no other of that rack may.
+  bool Hear(std::string_view rack, const std::string& name, const std::string& identity);
+
   std::vector<std::string> terminals_;
   std::vector<Route> routes_;
   std::map<std::string, HostEntry, std::less<>> hosts_;  // by identity name
-  // (rack, clean name) -> the identity names that sound so; see kNamesHeardMax.
-  std::unordered_map<std::string, std::vector<std::string>> sounding_;
+  // (rack, name) -> hashes of up to two identity names that sound so; see kNamesHeardMax.
+  std::unordered_map<std::string, std::vector<size_t>> sounding_;
 };
 
-// Names remembered for telling hosts apart; beyond it new ones are no longer compared.
+// Names remembered for telling hosts apart; beyond it a new one is spoken in full, for want of
+// knowing better.
 constexpr size_t kNamesHeardMax = 65'536;
 
 }  // namespace sentinel

@@ -140,4 +140,34 @@ std::string FillIn(std::string_view text_template, const SpeechFields& fields) {
   return out;
 }
 
+Status CheckTemplate(std::string_view text_template) {
+  auto wrong = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
+  bool in_brackets = false;
+  for (size_t at = 0; at < text_template.size(); ++at) {
+    char c = text_template[at];
+    if (c == '[' || c == ']') {
+      if (in_brackets == (c == '[')) {
+        return wrong(std::string("'") + c + "' at byte " + std::to_string(at + 1) +
+                     (c == '[' ? " stands in another [ ]" : " has no '[' before it"));
+      }
+      in_brackets = c == '[';
+    } else if (c == '}') {
+      return wrong("'}' at byte " + std::to_string(at + 1) + " has no '{' before it");
+    } else if (c == '{') {
+      size_t end = text_template.find_first_of("{}", at + 1);
+      if (end == std::string_view::npos || text_template[end] == '{') {
+        return wrong("'{' at byte " + std::to_string(at + 1) + " is not closed");
+      }
+      std::string name(text_template.substr(at + 1, end - at - 1));
+      if (FieldByName(SpeechFields(), name) == nullptr) {
+        return wrong("there is no field {" + name +
+                     "}; there are {rack} {host} {gpu} {util} {type} {job} {suspects}");
+      }
+      at = end;
+    }
+  }
+  if (in_brackets) return wrong("a '[' is not closed");
+  return {};
+}
+
 }  // namespace sentinel

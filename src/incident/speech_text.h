@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace sentinel {
 
 constexpr size_t kSpokenHostMax = 25;   // characters, not bytes
@@ -40,5 +42,9 @@ struct SpeechFields {
 
 // Fills {field}s in; [ ] and what is in it go when a field in it is empty.
 std::string FillIn(std::string_view text_template, const SpeechFields& fields);
+
+// kInvalidArgument, in words, for a template with a field that there is not, or with a brace or
+// bracket that has no other.
+Status CheckTemplate(std::string_view text_template);
 
 }  // namespace sentinel

@@ -72,6 +72,57 @@ TEST(SpeechText, TwoHostsThatWouldSoundAlikeAreCalledByTheirFullNames) {
   EXPECT_EQ(site.SpokenHost("A03", "pod-1-6a7c9d8b4b"), "pod-1");
 }
 
+HostEntry HostOf(const std::string& name, const std::string& alias = "") {
+  HostEntry host;
+  host.name = name;
+  host.rack = "机架 A03";
+  host.alias = alias;
+  return host;
+}
+
+TEST(SpeechText, TheInventoryTellsHostsApartFromTheFirstWordOn) {
+  Site site({}, {}, {HostOf("gpu-worker-08"), HostOf("gpu-worker-08-20260817")});
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-08-20260817"), "gpu-worker-08-20260817");
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-08"), "gpu-worker-08");
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-08-5f7c9d8b4a"), "gpu-worker-08");
+}
+
+TEST(SpeechText, AHostAnAgentHasNamedCounts) {
+  Site site;
+  site.OnHostSeen("gpu-worker-08");
+  EXPECT_EQ(site.SpokenHost("", "gpu-worker-08-20260817"), "gpu-worker-08-20260817");
+}
+
+TEST(SpeechText, AnAliasIsSpokenAndIsNobodyElsesName) {
+  Site site({}, {}, {HostOf("gpu-worker-08", "8 号机"), HostOf("n1", "n2")});
+  EXPECT_EQ(site.SpokenHost("A03", "gpu-worker-08-5f7c9d8b4a"), "8 号机");
+  EXPECT_EQ(site.SpokenHost("A03", "n2-20260817"), "n2-20260817");
+}
+
+TEST(SpeechText, WhereTheCutNameDoesNotTellThemApartTheWholeOneIsSpoken) {
+  auto zhong = [](int count) {
+    std::string name;
+    for (int i = 0; i < count; ++i) name += "中";
+    return name;
+  };
+  Site site({}, {}, {HostOf(zhong(30)), HostOf(zhong(25)), HostOf(zhong(100))});
+  EXPECT_EQ(site.SpokenHost("A03", zhong(25)), zhong(25));
+  EXPECT_EQ(site.SpokenHost("A03", zhong(30)), zhong(30));
+  EXPECT_EQ(site.SpokenHost("A03", zhong(100)), zhong(64));
+  Site dates({}, {},
+             {HostOf("a-long-worker-name-20260817"), HostOf("a-long-worker-name-20260818")});
+  EXPECT_EQ(dates.SpokenHost("A03", "a-long-worker-name-20260817"), "a-long-worker-name-20260817");
+  Site cut({}, {}, {HostOf("a-very-long-name-20260817"), HostOf("a-very-long-name")});
+  EXPECT_EQ(cut.SpokenHost("A03", "a-very-long-name-20260817"), "a-very-long-name-20260817");
+}
+
+TEST(SpeechText, BeyondTheBoundANameIsSpokenInFull) {
+  Site site;
+  for (size_t i = 0; i < kNamesHeardMax; ++i) site.OnHostSeen("n" + std::to_string(i));
+  EXPECT_EQ(site.SpokenHost("", "n7"), "n7");
+  EXPECT_EQ(site.SpokenHost("", "late-20260817"), "late-20260817");
+}
+
 TEST(Site, RoutesChooseByRackAndLevelAndAllIsTheDefault) {
   HostEntry host;
   host.name = "n9";
