@@ -31,8 +31,8 @@ const char* HintFor(ErrorCode code) {
       return "Give the key file mode 0600 and the daemon's user as its owner, with a key of your "
              "own in it; the published sample key is for --demo only.";
     case ErrorCode::kUnavailable:
-      return "End the process that holds the address, or configure another one in `listen` or "
-             "`agents`.";
+      return "End the process that holds the address or folder, or configure another one in "
+             "`listen`, `agents` or `state_dir`.";
     case ErrorCode::kCorrupt:
     case ErrorCode::kExhausted:
     case ErrorCode::kTimeout:
@@ -64,6 +64,9 @@ int main(int argc, char** argv) {
   if (arguments.check) {
     const Status keys = CheckKeys(options);
     if (!keys.ok()) return failed(keys.error());
+    for (const std::string& warning : StateDirWarnings(options.config.state_dir)) {
+      std::fprintf(stderr, "%s: warning: %s\n", kName, warning.c_str());
+    }
     std::printf("%s: ok\n", arguments.config.c_str());
     return kExitEnded;
   }

@@ -1,10 +1,18 @@
 #include "gateway/config.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <map>
 #include <optional>
 
 #include "config/config_file.h"
 #include "config/toml_reader.h"
+#include "incident/speech_text.h"
 #include "signal/terminal_driver.h"
 
 namespace sentinel {
@@ -27,6 +35,55 @@ Result<Severity> Level(const std::string& name) {
   const std::optional<Severity> level = SeverityFromName(name);
   if (level) return *level;
   return Error{ErrorCode::kInvalidArgument, "one of P0, P1, NOTICE, NORMAL is expected"};
+}
+
+constexpr int64_t kConfirmApartMinMs = 1;
+// The longest an agent waits before it suspects a stall.
+constexpr Duration kSuspectMax = std::chrono::milliseconds(400);
+constexpr Duration kDeadRedMin = std::chrono::milliseconds(200);
+constexpr Duration kAgentSilentMin = std::chrono::milliseconds(500);  // two heartbeats
+constexpr const char* kZoneFolder = "/usr/share/zoneinfo/";
+
+// A host without zone files cannot tell; then a name that may be one is taken.
+Result<std::string> ZoneName(const std::string& zone) {
+  bool fits = !zone.empty() && zone.size() <= 64 && zone.front() != '/' &&
+              zone.find("..") == std::string::npos &&
+              std::all_of(zone.begin(), zone.end(), [](unsigned char c) {
+                return isalnum(c) || c == '/' || c == '_' || c == '-' || c == '+';
+              });
+  struct stat found {};
+  if (fits && stat(kZoneFolder, &found) == 0) {
+    fits = stat((kZoneFolder + zone).c_str(), &found) == 0 && S_ISREG(found.st_mode);
+  }
+  if (fits) return zone;
+  return Error{ErrorCode::kInvalidArgument,
+               "there is no time zone '" + zone + "'; a name such as Asia/Shanghai is expected"};
+}
+
+// Where both would bind the same port. A name is compared as it is written.
+bool Collide(const Endpoint& a, const Endpoint& b) {
+  if (a.unix_socket || b.unix_socket) {
+    return a.unix_socket == b.unix_socket && a.host == b.host;
+  }
+  auto any = [](const Endpoint& e) { return e.host == "0.0.0.0" || e.host == "::"; };
+  return a.port != 0 && a.port == b.port && (a.host == b.host || any(a) || any(b));
+}
+
+void CheckAddresses(TomlReader* reader, const GatewayConfig& config) {
+  std::vector<Endpoint> taken;
+  auto take = [&](std::string_view key, const std::vector<Endpoint>& endpoints) {
+    for (const Endpoint& endpoint : endpoints) {
+      for (const Endpoint& other : taken) {
+        if (!Collide(endpoint, other)) continue;
+        return reader->Wrong(key, endpoint.ToString() + " and " + other.ToString() +
+                                      " cannot both be listened on; each of `listen` and "
+                                      "`agents` needs an address of its own");
+      }
+      taken.push_back(endpoint);
+    }
+  };
+  take("listen", config.listen);
+  take("agents", config.agents);
 }
 
 bool Known(const GatewayConfig& config, const std::string& terminal) {
@@ -66,7 +123,7 @@ void ReadRoute(TomlReader* reader, GatewayConfig* config) {
 }
 
 void ReadSite(TomlReader* reader, GatewayConfig* config) {
-  reader->Text("timezone", &config->timezone);
+  reader->Parsed("timezone", ZoneName, &config->timezone);
   reader->Choice<Language>("language",
                            {{"zh-CN", Language::kChinese}, {"en-US", Language::kEnglish}},
                            &config->incidents.language);
@@ -74,13 +131,41 @@ void ReadSite(TomlReader* reader, GatewayConfig* config) {
 
 void ReadDetection(TomlReader* reader, CorrelateOptions* options) {
   reader->Whole("late_history_min", 0, 1'000'000'000, &options->late_history_min);
-  reader->Millis("confirm_apart_ms", &options->confirm_apart);
+  reader->Millis("confirm_apart_ms", &options->confirm_apart, kConfirmApartMinMs);
   reader->Millis("red_after_ms", &options->red_after);
   reader->Millis("dead_red_after_ms", &options->dead_red_after);
-  reader->Millis("arrival_lag_max_ms", &options->arrival_lag_max);
+  reader->Millis("arrival_lag_max_ms", &options->arrival_lag_max, 1);
   reader->Millis("late_limit_ms", &options->late_limit);
   reader->Millis("agent_silent_ms", &options->agent_silent_after);
   reader->Millis("node_silent_ms", &options->node_silent_after);
+  auto at_least = [reader](std::string_view key, Duration value, Duration least,
+                           const std::string& why) {
+    if (value >= least) return;
+    reader->Wrong(key, std::to_string(ToMillis(value)) + " is too short, at least " +
+                           std::to_string(ToMillis(least)) + " is expected: " + why);
+  };
+  at_least("red_after_ms", options->red_after, kSuspectMax + 2 * options->confirm_apart,
+           "a stall is suspected after up to 400 ms and confirmed by digests that are "
+           "confirm_apart_ms apart; a lamp before that would be a guess");
+  at_least("dead_red_after_ms", options->dead_red_after, kDeadRedMin,
+           "a process that ends with its job leaves others waiting for a moment");
+  at_least("late_limit_ms", options->late_limit, options->red_after,
+           "who is late is not called a stall sooner than who stands still inside an operation "
+           "(red_after_ms)");
+  at_least("red_after_ms", options->red_after, options->arrival_lag_max,
+           "a job that is that late by habit (arrival_lag_max_ms) would be red at once");
+  at_least("agent_silent_ms", options->agent_silent_after, kAgentSilentMin,
+           "an agent speaks every 250 ms, and one message may be late");
+  at_least("node_silent_ms", options->node_silent_after, options->agent_silent_after,
+           "a node is not silent before its agent is (agent_silent_ms)");
+}
+
+void ReadSentence(TomlReader* reader, std::string_view key, std::string* sentence) {
+  auto checked = [](const std::string& text) -> Result<std::string> {
+    TRY(CheckTemplate(text));
+    return text;
+  };
+  reader->Parsed(key, checked, sentence);
 }
 
 // A row of the event table: what is left out stays as it is.
@@ -90,14 +175,16 @@ void ReadEvent(TomlReader* reader, EventTable* events) {
   const EventKind* known = events->Find(type);
   EventKind kind = known == nullptr ? events->unknown() : *known;
   reader->Parsed("level", Level, &kind.severity);
-  reader->Text("text_zh", &kind.chinese);
-  reader->Text("text_en", &kind.english);
+  ReadSentence(reader, "text_zh", &kind.chinese);
+  ReadSentence(reader, "text_en", &kind.english);
   reader->Flag("voice_hold", &kind.voice_hold);
   if (type.empty()) return reader->Wrong("type", "an event type is expected");
   events->Set(type, std::move(kind));
 }
 
-void ReadHost(TomlReader* reader, std::vector<HostEntry>* hosts) {
+// `names`: of those before it, by the name each is known by.
+void ReadHost(TomlReader* reader, std::map<std::string, std::string>* names,
+              std::vector<HostEntry>* hosts) {
   HostEntry host;
   reader->Text("name", &host.name);
   reader->Text("rack", &host.rack);
@@ -106,6 +193,11 @@ void ReadHost(TomlReader* reader, std::vector<HostEntry>* hosts) {
   reader->Texts("terminals", &host.terminals);
   reader->Numbers("gpus", &host.gpus);
   if (host.name.empty()) reader->Wrong("name", "a host name is expected");
+  auto [other, first] = names->emplace(IdentityHost(host.name), host.name);
+  if (!first) {
+    reader->Wrong("name", "'" + host.name + "' is the same host as '" + other->second +
+                              "' before it (a generated suffix makes no difference)");
+  }
   hosts->push_back(std::move(host));
 }
 
@@ -134,7 +226,8 @@ GatewayConfig DefaultGatewayConfig() {
 Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file) {
   TomlReader reader = TRY(TomlReader::Parse(text, file));
   std::vector<HostEntry> hosts;
-  reader.Sections("host", [&hosts](TomlReader& host) { ReadHost(&host, &hosts); });
+  std::map<std::string, std::string> names;
+  reader.Sections("host", [&](TomlReader& host) { ReadHost(&host, &names, &hosts); });
   TRY(reader.Finish());
   return hosts;
 }
@@ -155,6 +248,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
   reader.Section("voice",
                  [&](TomlReader& voice) { voice.Millis("hold_ms", &config.incidents.voice_hold); });
+  CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {
     if (!terminal.key_file.empty() || !config.key_file.empty()) continue;
     reader.Wrong("key_file",
@@ -169,6 +263,27 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
 Result<GatewayConfig> LoadGatewayConfig(const std::string& path) {
   const std::string text = TRY(ReadConfigFile(path));
   return ParseGatewayConfig(text, path);
+}
+
+std::vector<std::string> StateDirWarnings(const std::string& folder) {
+  auto unusable = [](const std::string& path) -> std::string {
+    struct stat found {};
+    if (stat(path.c_str(), &found) != 0) return std::strerror(errno);
+    if (!S_ISDIR(found.st_mode)) return "it is not a folder";
+    return access(path.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+  };
+  std::string why = unusable(folder);
+  if (why.empty()) return {};
+  std::vector<std::string> warnings = {"state_dir " + folder +
+                                       " cannot be used by this user: " + why};
+  struct stat found {};
+  if (stat(folder.c_str(), &found) == 0) return warnings;
+  size_t slash = folder.find_last_of('/');
+  std::string parent =
+      slash == std::string::npos ? "." : folder.substr(0, std::max<size_t>(slash, 1));
+  why = unusable(parent);
+  if (!why.empty()) warnings.push_back("nor can it be created in " + parent + ": " + why);
+  return warnings;
 }
 
 }  // namespace sentinel

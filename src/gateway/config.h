@@ -41,6 +41,10 @@ Result<GatewayConfig> LoadGatewayConfig(const std::string& path);
 Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file);
 Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file);
 
+// What would keep the running gateway from writing there, in words; nothing if all is well. Only
+// warnings: who checks a configuration need not be the daemon's user, nor on its host.
+std::vector<std::string> StateDirWarnings(const std::string& folder);
+
 // What applies where nothing is written.
 GatewayConfig DefaultGatewayConfig();
 

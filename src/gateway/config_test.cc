@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
 namespace sentinel {
 namespace {
 
@@ -84,6 +87,73 @@ TEST(GatewayConfig, WrongValuesAreRefusedWithTheirPlace) {
               HasSubstr("there is no terminal 'nowhere'"));
   EXPECT_THAT(ErrorOf("[[terminals]]\nname = \"a\"\naddress = \"x\"\n"), HasSubstr("key_file"));
   EXPECT_THAT(ErrorOf("x = \n"), HasSubstr("gateway.toml:1:"));
+}
+
+TEST(GatewayConfig, AZoneThatThereIsNotIsRefused) {
+  EXPECT_THAT(ErrorOf("[site]\ntimezone = \"Mars/Olympus Mons\"\n"),
+              HasSubstr("gateway.toml:2:12: timezone: there is no time zone"));
+  EXPECT_THAT(ErrorOf("[site]\ntimezone = \"../../etc/passwd\"\n"), HasSubstr("Asia/Shanghai"));
+  if (std::filesystem::exists("/usr/share/zoneinfo/Asia/Shanghai")) {
+    EXPECT_THAT(ErrorOf("[site]\ntimezone = \"Asia/Shanghia\"\n"), HasSubstr("no time zone"));
+    EXPECT_THAT(ErrorOf("[site]\ntimezone = \"Asia\"\n"), HasSubstr("no time zone"));
+  }
+  EXPECT_EQ(ErrorOf("[site]\ntimezone = \"Asia/Shanghai\"\n"), "");
+}
+
+TEST(GatewayConfig, ASentenceThatCouldNotBeSpokenIsRefused) {
+  auto error = [](const std::string& sentence) {
+    return ErrorOf("[[events]]\ntype = \"X\"\ntext_zh = \"" + sentence + "\"\n");
+  };
+  EXPECT_EQ(error("[机架 {rack} ][节点 {host} ]{type}"), "");
+  EXPECT_THAT(error("节点 {hots}"),
+              HasSubstr("gateway.toml:3:11: text_zh: there is no field {hots}"));
+  EXPECT_THAT(error("节点 {hots}"), HasSubstr("{suspects}"));
+  EXPECT_THAT(error("节点 {host"), HasSubstr("not closed"));
+  EXPECT_THAT(error("节点 {host {rack}"), HasSubstr("not closed"));
+  EXPECT_THAT(error("节点 host}"), HasSubstr("no '{'"));
+  EXPECT_THAT(error("[节点 {host}"), HasSubstr("not closed"));
+  EXPECT_THAT(error("[节点 [{host}]]"), HasSubstr("another [ ]"));
+}
+
+TEST(GatewayConfig, TwoListenersDoNotShareAnAddress) {
+  EXPECT_THAT(ErrorOf("listen = \"127.0.0.1:9000\"\nagents = \"127.0.0.1:9000\"\n"),
+              HasSubstr("gateway.toml:2:10: agents: 127.0.0.1:9000"));
+  EXPECT_THAT(ErrorOf("listen = \"0.0.0.0:8081\"\n"), HasSubstr("an address of its own"));
+  EXPECT_THAT(ErrorOf("listen = [\"unix:/run/a\", \"unix:/run/a\"]\n"), HasSubstr("listen: "));
+  EXPECT_EQ(ErrorOf("listen = [\"10.0.0.1\", \"10.0.0.2\", \"[::1]:8080\"]\n"), "");
+}
+
+TEST(GatewayConfig, LimitsOfDetectionThatMakeNoSenseAreRefusedWithWhy) {
+  auto error = [](const std::string& lines) { return ErrorOf("[detection]\n" + lines + "\n"); };
+  EXPECT_THAT(error("red_after_ms = 100"),
+              HasSubstr("gateway.toml:2:16: red_after_ms: 100 is too short, at least 500"));
+  EXPECT_THAT(error("red_after_ms = 550"), HasSubstr("arrival_lag_max_ms"));
+  EXPECT_THAT(error("confirm_apart_ms = 900"), HasSubstr("red_after_ms: 1500 is too short"));
+  EXPECT_THAT(error("late_limit_ms = 1000"), HasSubstr("late_limit_ms"));
+  EXPECT_THAT(error("dead_red_after_ms = 0"), HasSubstr("dead_red_after_ms"));
+  EXPECT_THAT(error("agent_silent_ms = 100"), HasSubstr("250 ms"));
+  EXPECT_THAT(error("node_silent_ms = 600"), HasSubstr("agent_silent_ms"));
+  EXPECT_EQ(error("red_after_ms = 500\narrival_lag_max_ms = 400"), "");
+}
+
+TEST(GatewayConfig, AStateFolderThatCannotBeUsedIsAWarning) {
+  std::string here = std::filesystem::temp_directory_path().string();
+  EXPECT_TRUE(StateDirWarnings(here).empty());
+  // It can be made.
+  EXPECT_EQ(StateDirWarnings(here + "/no-such-folder").size(), 1u);
+  auto neither = StateDirWarnings(here + "/no-such-folder/state");
+  ASSERT_EQ(neither.size(), 2u);
+  EXPECT_THAT(neither[1], HasSubstr("no-such-folder: "));
+}
+
+TEST(Inventory, AHostIsNamedOnce) {
+  auto twice =
+      ParseInventory("[[host]]\nname = 'n1'\n[[host]]\nname = 'n1-5f7c9d8b4a'\n", "inventory.toml");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_THAT(twice.error().message, HasSubstr("inventory.toml:4:8: name: 'n1-5f7c9d8b4a'"));
+  EXPECT_THAT(ErrorOf("key_file='k'\n[[terminals]]\nname='a'\naddress='x'\n[[terminals]]\n"
+                      "name='a'\naddress='y'\n"),
+              HasSubstr("gateway.toml:6:6: name: it is taken already"));
 }
 
 TEST(Inventory, TellsWhereAHostStands) {
