@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/digest.h"
+#include "incident/identity.h"
+#include "incident/speech_text.h"
 #include "web/json_writer.h"
 #include "wire/event_json.h"
 
@@ -16,6 +19,19 @@ std::string Quoted(const std::string& text) {
   JsonWriter writer;
   writer.Text(text);
   return std::move(writer).Take();
+}
+
+// What makes a report the same once more: its sender's id, whether it fires or resolves, and what
+// it is about. Many a sender gives the end the id of the beginning, or counts its ids anew on every
+// host.
+std::string EventKey(const Event& event) {
+  if (event.event_id.empty()) return "";
+  const std::string& id = event.event_id;
+  std::string identity =
+      EventIdentity(event, SpokenRack(event.cluster_rack), IdentityHost(event.node_host));
+  return (id.size() <= kEventIdBytesMax ? id : Sha256Hex(id)) +
+         (event.state == EventState::kFiring ? " firing " : " resolved ") +
+         Sha256Hex(identity).substr(0, 16);
 }
 
 }  // namespace
@@ -83,12 +99,12 @@ void Intake::Take(std::string body, Answer answer) {
   Event event = std::move(*parsed);
   StoredEvent stored;
   stored.received_at = WallNow();
-  stored.event_id = event.event_id;
+  stored.event_id = EventKey(event);
   bool named = stored.named = !event.event_id.empty();
   auto waiting = std::make_shared<Waiting>();
 
   if (named) {
-    auto known = ids_.find(event.event_id);
+    auto known = ids_.find(stored.event_id);
     if (known != ids_.end()) {
       deps_.metrics.events_repeated->Increment();
       waiting->words = Body(true, known->second.incident, event.event_id);
@@ -122,7 +138,8 @@ void Intake::Take(std::string body, Answer answer) {
     if (!outcome.suppressed) deps_.turn();
   }
 
-  waiting->words = Body(outcome.suppressed, outcome.incident, stored.event_id);
+  waiting->words =
+      Body(outcome.suppressed, outcome.incident, named ? event.event_id : stored.event_id);
   if (outcome.suppressed && !named && durable_.contains(outcome.incident)) {
     // It changes nothing but a count, and counts are written down now and then.
     return Say(answer, {200, std::move(waiting->words)});
@@ -134,7 +151,7 @@ void Intake::Take(std::string body, Answer answer) {
     waiting->known.severity = incident == nullptr ? Severity::kP0 : incident->severity;
     waiting->known_body = body;
   }
-  if (named) RememberId(event.event_id, {outcome.incident, false});
+  if (named) RememberId(stored.event_id, {outcome.incident, false});
   stored.incident = std::move(outcome.incident);
   stored.event = std::move(event);
   stored.body = std::move(body);

@@ -28,6 +28,8 @@ namespace sentinel {
 
 // Known event ids; beyond it the oldest is forgotten and would count again.
 constexpr size_t kEventIdsMax = 200'000;
+// Of an event id that is remembered as it is; a longer one is remembered by its hash.
+constexpr size_t kEventIdBytesMax = 128;
 // Bodies whose answer is known as long as their incident stands; beyond it all are forgotten.
 constexpr size_t kKnownBodiesMax = 4096;
 constexpr size_t kKnownBodyBytesMax = 2048;
