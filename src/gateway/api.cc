@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "gateway/log_value.h"
 #include "web/incident_json.h"
 #include "wire/terminal_json.h"
 
@@ -80,7 +81,7 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
   std::string why;
   const KeyPair* pair = Verified(deps, request, &why);
   if (pair == nullptr) {
-    spdlog::warn("event=ack_refused peer=\"{}\" why=\"{}\"", request.peer, why);
+    spdlog::warn("event=ack_refused peer={} why={}", LogValue(request.peer), LogValue(why));
     return responder->Send(TextResponse(401, "Unauthorized: " + why + "\n"));
   }
   Result<AckBody> ack = ParseAck(request.body);
@@ -92,7 +93,7 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
     return responder->Send(TextResponse(403, "Forbidden: that is not this terminal's key\n"));
   }
   int count = deps.book.Acknowledge(ack->terminal, ack->incidents, "button", MomentNow());
-  spdlog::info("event=ack terminal={} acknowledged={}", ack->terminal, count);
+  spdlog::info("event=ack terminal={} acknowledged={}", LogValue(ack->terminal), count);
   deps.turn();
   responder->Send(JsonResponse(200, Dump(Json{{"acknowledged", count}})));
 }
@@ -137,7 +138,11 @@ HttpResponse Readiness(const ApiDeps& deps) {
   if (!health.ok) {
     return TextResponse(503, "events cannot be made durable: " + health.error + "\n");
   }
-  return TextResponse(200, "ready\n");
+  std::string words = "ready\n";
+  if (!health.moved_aside.empty()) {
+    words += "the store was corrupt, begun anew, and is kept as " + health.moved_aside + "\n";
+  }
+  return TextResponse(200, std::move(words));
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
 #include "gateway/api.h"
 #include "gateway/intake.h"
 #include "gateway/keeper.h"
+#include "gateway/log_value.h"
+#include "gateway/state_lock.h"
 #include "http/server.h"
 #include "web/incident_json.h"
 #include "web/metrics.h"
@@ -39,7 +41,8 @@ constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that w
 class GatewayOnLoop final : public Gateway, public AgentListener {
  public:
   GatewayOnLoop(boost::asio::io_context& io, GatewayOptions options,
-                std::vector<TerminalSettings> terminals, std::unique_ptr<Store> store)
+                std::vector<TerminalSettings> terminals, StateLock lock,
+                std::unique_ptr<Store> store)
       : io_(io),
         config_(std::move(options.config)),
         id_(Sha256Hex(std::to_string(WallNow().since_epoch.count()) + "/" +
@@ -47,6 +50,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
                 .substr(0, 12)),
         book_(config_.incidents, MakeSite()),
         correlator_(config_.detection),
+        lock_(std::move(lock)),
         store_(std::move(store)),
         keeper_(book_, *store_),
         deliveries_(io, terminals, std::move(options.pace), book_, metrics_, [this] { Turn(); }),
@@ -124,7 +128,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   IncidentBook book_;
   Correlator correlator_;
   Agents agents_;
-  std::unique_ptr<Store> store_;
+  StateLock lock_;
+  std::unique_ptr<Store> store_;  // gone before the lock is
   Keeper keeper_;
   Deliveries deliveries_;
   Intake intake_;
@@ -140,6 +145,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   bool correlate_soon_ = false;
   bool ready_ = false;
   bool store_was_ok_ = true;
+  std::string moved_aside_;  // a corrupt store, the last one that was told
   uint16_t http_port_ = 0;
   std::set<std::string> silent_;  // hosts told as silent
   uint64_t incident_lines_ = 0;   // since the last tick
@@ -284,6 +290,14 @@ void GatewayOnLoop::Tick() {
   metrics_.store_ok->Set(health.ok ? 1 : 0);
   metrics_.store_queued_rows->Set(static_cast<double>(health.queued_rows));
   metrics_.store_failed_rows->Set(static_cast<double>(health.failed_rows));
+  if (health.moved_aside != moved_aside_) {
+    moved_aside_ = health.moved_aside;
+    metrics_.store_corrupt->Increment();
+    spdlog::error(
+        "event=store_corrupt moved_to={} what=\"the file could not be read and is kept there; "
+        "incidents and event ids in it are not known any more\"",
+        moved_aside_);
+  }
   if (health.ok != store_was_ok_) {
     store_was_ok_ = health.ok;
     if (health.ok) {
@@ -318,7 +332,7 @@ void GatewayOnLoop::CheckSilence(Moment now) {
   }
   for (const std::string& host : silent) {
     if (silent_.contains(host)) continue;
-    spdlog::error("event=node_silent host={} silent={}", host, hosts.size());
+    spdlog::error("event=node_silent host={} silent={}", LogValue(host), hosts.size());
     book_.OnNodeSilent(host, now);
   }
   silent_ = std::move(silent);
@@ -333,8 +347,9 @@ void GatewayOnLoop::OnAgentMessage(const std::string& agent, UpMessage message) 
   agents_.OnHeard(agent, now.mono);
   correlator_.OnHeard(agent, now.mono);
   if (const Hello* hello = std::get_if<Hello>(&message)) {
-    spdlog::info("event=agent_connected agent={} host={}", agent, hello->host);
+    spdlog::info("event=agent_connected agent={} host={}", LogValue(agent), LogValue(hello->host));
     agents_.OnHello(agent, *hello, now.mono);
+    book_.OnHostSeen(hello->host);
     // It may have been told as silent by an earlier process.
     book_.OnNodeBack(hello->host, now);
     TurnSoon();
@@ -377,7 +392,7 @@ void GatewayOnLoop::Ack(const std::string& agent, uint64_t spool_id, const Intak
 }
 
 void GatewayOnLoop::OnAgentGone(const std::string& agent) {
-  spdlog::info("event=agent_gone agent={}", agent);
+  spdlog::info("event=agent_gone agent={}", LogValue(agent));
   agents_.OnGone(agent);
   correlator_.OnDisconnected(agent, MonotonicNow());
   Correlate();
@@ -385,7 +400,7 @@ void GatewayOnLoop::OnAgentGone(const std::string& agent) {
 
 void GatewayOnLoop::OnAgentRefused(const std::string& peer, const std::string& why) {
   metrics_.agent_frames_bad->Increment();
-  spdlog::warn("event=agent_refused peer={} why=\"{}\"", peer, why);
+  spdlog::warn("event=agent_refused peer={} why={}", LogValue(peer), LogValue(why));
 }
 
 // ------------------------------------------------------------------------------------------ log
@@ -398,7 +413,11 @@ void GatewayOnLoop::Log(const IncidentBook::Change& change) {
       metrics_.suspicions->Increment();
       break;
     case IncidentChange::kOpened:
-      metrics_.Opened(incident->event_type, SeverityName(incident->severity));
+      // Types are the senders' own; those in the table are so many and no more.
+      metrics_.Opened(config_.incidents.table.Find(incident->event_type) == nullptr
+                          ? "other"
+                          : incident->event_type,
+                      SeverityName(incident->severity));
       if (incident->hang_class) {
         metrics_.red_time->Observe(std::chrono::duration<double>(incident->stalled).count());
       }
@@ -416,29 +435,29 @@ void GatewayOnLoop::Log(const IncidentBook::Change& change) {
                      " id=" + incident->id +
                      " state=" + std::string(IncidentStateName(incident->state)) +
                      " severity=" + std::string(SeverityName(incident->severity)) +
-                     " type=" + incident->event_type;
+                     " type=" + LogValue(incident->event_type);
   auto add = [&line](const char* key, const std::string& value) {
     line += std::string(" ") + key + "=" + value;
   };
   if (incident->hang_class) add("class", std::string(HangClassName(*incident->hang_class)));
-  if (!incident->job.empty()) add("job", incident->job);
+  if (!incident->job.empty()) add("job", LogValue(incident->job));
   if (incident->culprit.rank) add("rank", std::to_string(*incident->culprit.rank));
-  if (!incident->culprit.host.empty()) add("host", incident->culprit.host);
-  if (!incident->culprit.rack.empty()) add("rack", incident->culprit.rack);
+  if (!incident->culprit.host.empty()) add("host", LogValue(incident->culprit.host));
+  if (!incident->culprit.rack.empty()) add("rack", LogValue(incident->culprit.rack));
   if (incident->culprit.gpu) add("gpu", std::to_string(*incident->culprit.gpu));
   if (incident->hang_class) add("stalled_ms", std::to_string(ToMillis(incident->stalled)));
   add("count", std::to_string(incident->count));
   if (incident->close_reason) add("reason", std::string(CloseReasonName(*incident->close_reason)));
   if (incident->acknowledged) add("by", incident->acknowledged->by);
-  // One event, one line: what senders wrote must not make two of it.
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
   spdlog::info("{}", line);
 }
 
 Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayOptions& options) {
   std::vector<TerminalSettings> terminals;
+  // Also where no terminal uses it yet: a key that cannot be read is found now, not with the first.
+  if (!options.config.key_file.empty()) {
+    TRY(LoadKeyFile(options.config.key_file, options.sample_key));
+  }
   for (const TerminalConfig& config : options.config.terminals) {
     TerminalSettings settings;
     settings.name = config.name;
@@ -460,12 +479,13 @@ Status CheckKeys(const GatewayOptions& options) {
 Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
                                                  GatewayOptions options) {
   std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options));
+  StateLock lock = TRY(StateLock::Take(options.config.state_dir));
   StoreOptions store_options;
   store_options.path = options.config.state_dir + "/sentinel.db";
   store_options.batch_rows_max = kBatchRows;
   std::unique_ptr<Store> store = TRY(Store::Open(io, store_options));
   auto gateway = std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(terminals),
-                                                 std::move(store));
+                                                 std::move(lock), std::move(store));
   TRY(gateway->Start());
   return std::unique_ptr<Gateway>(std::move(gateway));
 }

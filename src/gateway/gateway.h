@@ -25,7 +25,7 @@ struct GatewayOptions {
   DeliveryPace pace;
 };
 
-// Whether every terminal's key file can be used.
+// Whether the key files can be used: the common one, and every terminal's.
 Status CheckKeys(const GatewayOptions& options);
 
 class Gateway {

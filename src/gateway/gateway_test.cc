@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -27,6 +28,7 @@ namespace sentinel {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using Json = nlohmann::json;
 
@@ -106,6 +108,12 @@ class GatewayTest : public testing::Test {
   }
 
   void StartGateway() {
+    auto made = Gateway::Create(io_, Options());
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    gateway_ = std::move(*made);
+  }
+
+  GatewayOptions Options() {
     GatewayOptions options;
     options.config = DefaultGatewayConfig();
     options.config.listen = {{"127.0.0.1", 0, false}, {folder_.path + "/g.sock", 0, true}};
@@ -117,9 +125,7 @@ class GatewayTest : public testing::Test {
     }
     options.pace.ping_every = std::chrono::milliseconds(50);
     options.pace.unreachable_after = std::chrono::milliseconds(300);
-    auto made = Gateway::Create(io_, std::move(options));
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    gateway_ = std::move(*made);
+    return options;
   }
 
   HttpResponse Fetch(HttpRequest request, bool unix_socket = false) {
@@ -242,6 +248,86 @@ TEST_F(GatewayTest, ARepeatedEventIdCountsOnceAlsoAfterARestart) {
   EXPECT_EQ(third.status, 200);
   EXPECT_EQ(Json::parse(third.body)["status"], "suppressed");
   EXPECT_EQ(Incidents().at(0)["count"], 1);
+}
+
+TEST_F(GatewayTest, TheEndUnderTheBeginningsEventIdStillEnds) {
+  StartTerminal();
+  StartGateway();
+  std::string fields =
+      R"("node_host":"n1","event_type":"XID_FATAL","gpu_index":1,"event_id":"e-1")";
+  std::string id = Json::parse(Post("{" + fields + "}").body)["incident"];
+  std::string end = "{" + fields + R"(,"state":"resolved"})";
+  Json ended = Json::parse(Post(end).body);
+  EXPECT_EQ(ended["status"], "accepted");
+  EXPECT_EQ(ended["incident"], id);
+  EXPECT_EQ(ended["event_id"], "e-1");
+  EXPECT_EQ(Incidents().at(0)["close_reason"], "resolved");
+  // Neither of them counts again, also after a restart.
+  EXPECT_EQ(Json::parse(Post("{" + fields + "}").body)["status"], "suppressed");
+  gateway_.reset();
+  StartGateway();
+  EXPECT_EQ(Json::parse(Post("{" + fields + "}").body)["status"], "suppressed");
+  EXPECT_EQ(Json::parse(Post(end).body)["status"], "suppressed");
+  EXPECT_THAT(Json::parse(Get("/api/v1/incidents", "state=open").body)["incidents"], SizeIs(0));
+}
+
+TEST_F(GatewayTest, TheSameEventIdOfAnotherHostIsAnotherEvent) {
+  StartGateway();
+  for (const char* host : {"n1", "n2", "n3-5f7c9d8b4a"}) {
+    std::string body =
+        R"({"node_host":")" + std::string(host) + R"(","event_type":"GPU_LOST","event_id":"1"})";
+    EXPECT_EQ(Json::parse(Post(body).body)["status"], "accepted") << host;
+    EXPECT_EQ(Json::parse(Post(body).body)["status"], "suppressed") << host;
+  }
+  EXPECT_EQ(
+      Json::parse(
+          Post(R"({"node_host":"n1","event_type":"XID_FATAL","event_id":"1"})").body)["status"],
+      "accepted");
+  EXPECT_THAT(Incidents(), SizeIs(4));
+}
+
+TEST_F(GatewayTest, AStateFolderHasOneGateway) {
+  StartGateway();
+  auto second = Gateway::Create(io_, Options());
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("pid " + std::to_string(getpid())));
+  EXPECT_THAT(second.error().message, HasSubstr("a state_dir of its own"));
+  EXPECT_EQ(Post(kHang).status, 200);
+  gateway_.reset();
+  StartGateway();
+}
+
+TEST_F(GatewayTest, ACorruptStoreIsToldOfAndTheGatewayIsReady) {
+  std::ofstream(folder_.path + "/sentinel.db") << std::string(8192, 'x');
+  StartGateway();
+  HttpResponse ready = Get("/readyz");
+  EXPECT_EQ(ready.status, 200);
+  EXPECT_THAT(ready.body, HasSubstr("sentinel.db.corrupt-"));
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("\nsentinel_store_corrupt_total 1\n"));
+  EXPECT_EQ(Post(kHang).status, 200);
+  gateway_.reset();
+  StartGateway();
+  EXPECT_EQ(Get("/readyz").body, "ready\n");
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("\nsentinel_store_corrupt_total 0\n"));
+}
+
+TEST_F(GatewayTest, AKeyFileThatOthersCanReadIsRefusedAlsoWithoutTerminals) {
+  EXPECT_TRUE(CheckKeys(Options()).ok());
+  chmod((folder_.path + "/key").c_str(), 0644);
+  EXPECT_FALSE(CheckKeys(Options()).ok());
+  EXPECT_FALSE(Gateway::Create(io_, Options()).ok());
+}
+
+TEST_F(GatewayTest, SendersCannotMakeMetricsGrow) {
+  StartGateway();
+  Post(R"({"node_host":"n1","event_type":"XID_FATAL"})");
+  for (int i = 0; i < 5; ++i) {
+    Post(R"({"node_host":"n1","event_type":"MADE_UP_)" + std::to_string(i) + "\"}");
+  }
+  std::string text = Get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr(R"(opened_total{severity="P0",type="XID_FATAL"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(opened_total{severity="P1",type="other"} 5)"));
+  EXPECT_THAT(text, Not(HasSubstr("MADE_UP")));
 }
 
 TEST_F(GatewayTest, AnAlarmIsTriedUntilTheLampHasAnswered) {

@@ -5,9 +5,6 @@
 namespace sentinel {
 namespace {
 
-// Event types come from senders: beyond so many, they share one label.
-constexpr size_t kTypesMax = 200;
-
 const prometheus::Histogram::BucketBoundaries kDelivery = {0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
                                                            0.5,   1,    2,    5,    30,  300};
 const prometheus::Histogram::BucketBoundaries kRed = {0.25, 0.5, 0.75, 1, 1.25, 1.5,
@@ -60,6 +57,8 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
   store_ok = Gauge("sentinel_store_ok", "1 while the disk takes what is written");
   store_queued_rows = Gauge("sentinel_store_queued_rows", "Rows waiting for the disk");
   store_failed_rows = Gauge("sentinel_store_failed_rows", "Rows that could not be made durable");
+  store_corrupt =
+      Counter("sentinel_store_corrupt_total", "Store files that were corrupt and moved aside");
   last_pass = Gauge("sentinel_loop_last_pass_timestamp_seconds", "When the main loop last turned");
   delivery_time = &prometheus::BuildHistogram()
                        .Name("sentinel_delivery_seconds")
@@ -78,12 +77,9 @@ std::string GatewayMetrics::Text() const {
 }
 
 void GatewayMetrics::Opened(const std::string& type, std::string_view severity) {
-  bool named = types_.contains(type) || types_.size() < kTypesMax;
-  if (named) types_.insert(type);
-  std::pair<std::string, std::string> labels{named ? type : "other", severity};
-  prometheus::Counter*& counter = opened_by_[labels];
+  prometheus::Counter*& counter = opened_by_[{type, std::string(severity)}];
   if (counter == nullptr) {
-    counter = &opened_->Add({{"type", labels.first}, {"severity", labels.second}});
+    counter = &opened_->Add({{"type", type}, {"severity", std::string(severity)}});
   }
   counter->Increment();
 }

@@ -9,7 +9,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +24,7 @@ class GatewayMetrics {
   // /metrics: text exposition format 0.0.4.
   std::string Text() const;
 
+  // `type` is of a closed set: it becomes a label.
   void Opened(const std::string& type, std::string_view severity);
   void Notified(const std::string& terminal, std::string_view state);
   void Answered(int status);
@@ -46,6 +46,7 @@ class GatewayMetrics {
   prometheus::Gauge* store_ok;
   prometheus::Gauge* store_queued_rows;
   prometheus::Gauge* store_failed_rows;
+  prometheus::Counter* store_corrupt;    // files moved aside
   prometheus::Gauge* last_pass;          // Unix time: a dead man's switch for the loop itself
   prometheus::Histogram* delivery_time;  // from the decision to the terminal's answer
   prometheus::Histogram* red_time;       // from the ring's last progress to the decision
@@ -60,7 +61,6 @@ class GatewayMetrics {
   prometheus::Family<prometheus::Counter>* notified_;
   prometheus::Family<prometheus::Counter>* answered_;
   std::map<int, prometheus::Counter*> answered_by_status_;
-  std::set<std::string> types_;
   std::map<std::pair<std::string, std::string>, prometheus::Counter*> opened_by_;
 };
 
