@@ -407,7 +407,11 @@ void Writer::FinishIfDone(uint32_t slot) {
              static_cast<uint32_t>(__builtin_popcountll(completed)) < Load(shown.channels)) {
     return;
   }
-  if (!Finish(slot)) return;
+  const bool news = Finish(slot);
+  // Here, where its last event has come, and not in Finish: FinishOlder may judge by what it saw a
+  // moment before a proxy of the operation started.
+  ReleaseProxies(slot);
+  if (!news) return;
   FinishOlder(slot);
   RefreshOpen(Load(operations_[slot].comm));
 }
@@ -417,7 +421,6 @@ bool Writer::Finish(uint32_t slot) {
   Line& line = LineOf(Load(operations_[slot].comm));
   Add(line.operations_finished, 1);
   Add(line.progress, 1);
-  ReleaseProxies(slot);
   return true;
 }
 
