@@ -124,6 +124,13 @@ bool Floor::Blind(Instant now) const {
   return options_.gateway_expected && now - heard_.value_or(started_) > options_.blind_after;
 }
 
+bool Floor::Burns(Severity at_least, const std::string& except) const {
+  for (const OpenIncident* incident : incidents_.Open()) {
+    if (incident->message.severity >= at_least && incident->id != except) return true;
+  }
+  return false;
+}
+
 Look Floor::Choose(Instant now) const {
   Look look;
   std::vector<const OpenIncident*> open = incidents_.Open();
@@ -163,8 +170,8 @@ Floor::Rendered Floor::Render(Instant now) {
   Rendered rendered;
   rendered.frame = lamp_.Render(now);
   if (!lamp_.lit()) return rendered;
-  const Look& look = lamp_.look();
-  if (look.kind == LookKind::kRecovered) rendered.lit.push_back(green_->serial);
+  const Look& look = lamp_.shown();
+  if (look.kind == LookKind::kRecovered && green_) rendered.lit.push_back(green_->serial);
   if (look.kind == LookKind::kAlarm) {
     for (const OpenIncident* incident : incidents_.Open()) {
       if (incident->message.body.color == look.color) rendered.lit.push_back(incident->serial);

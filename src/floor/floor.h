@@ -57,7 +57,10 @@ class Floor {
   std::vector<SpeechOrder> Speech(Instant now);
   void Spoken(uint64_t say_id, Instant now) { speech_.Finished(say_id, now); }
 
+  // The newest; the light may still show the one before, for at most kRiseGapMin.
   const Look& look() const { return lamp_.look(); }
+  // Whether an incident other than `except` is open with this severity or a higher one.
+  bool Burns(Severity at_least, const std::string& except) const;
   std::vector<const OpenIncident*> Open() const { return incidents_.Open(); }
   std::optional<Instant> muted_until() const { return muted_until_; }
   std::optional<Instant> heard() const { return heard_; }

@@ -41,24 +41,34 @@ double LightLevel(LightMode mode, Duration since_start) {
 }
 
 void Lamp::Show(const Look& look, Instant now) {
-  if (look == look_) return;
-  if (look.text != look_.text) {
-    strip_ = TextStrip(look.text);
+  wanted_ = look;
+  Settle(now);
+}
+
+void Lamp::Settle(Instant now) {
+  if (wanted_ == look_) return;
+  bool same_light =
+      wanted_.kind == look_.kind && wanted_.color == look_.color && wanted_.mode == look_.mode;
+  Instant last = same_light ? text_moved_ : light_moved_;
+  if (now - last < kRiseGapMin) return;
+  if (wanted_.text != look_.text) {
+    strip_ = TextStrip(wanted_.text);
     text_start_ = now;
+    text_moved_ = now;
   }
-  bool same_light = look.kind == look_.kind && look.color == look_.color && look.mode == look_.mode;
   if (!same_light) {
-    bool too_soon = !lit_ && now - last_rise_ < kRiseGapMin;
-    light_start_ = too_soon ? last_rise_ + kRiseGapMin : now;
+    light_start_ = now;
+    light_moved_ = now;
   }
-  look_ = look;
+  look_ = wanted_;
 }
 
 Frame Lamp::Render(Instant now) {
+  Settle(now);
   Frame frame{};
   double level = LightLevel(look_.mode, now - light_start_);
   bool lit = level >= kLitLevel;
-  if (lit && !lit_) last_rise_ = now;
+  if (lit && !lit_) light_moved_ = now;
   lit_ = lit;
   Color light = Scale(look_.color, level);
   Color letters = level > kTextOnLight ? Color{} : kLetterColor;

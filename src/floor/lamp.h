@@ -1,8 +1,8 @@
 // The light itself: from a colour and a mode to pixels, at any moment.
 //
 // The whole matrix is the lamp. Letters are cut out of the light while it is bright and are lit
-// while it is dark, so a flashing lamp can be read in both halves. No light goes from dark to
-// bright more often than three times a second.
+// while it is dark, so a flashing lamp can be read in both halves. Whatever is asked of it, the
+// light neither rises nor changes its look more often than three times a second.
 #pragma once
 
 #include <string>
@@ -41,9 +41,9 @@ struct Look {
 
 class Lamp {
  public:
-  // Shows `look` from now on. The same look again changes nothing; another text alone leaves the
-  // light's rhythm; another light starts anew, lit, unless that would flash too soon after the last
-  // one.
+  // Wants `look` from now on. The same look again changes nothing; another text alone leaves the
+  // light's rhythm; another light starts anew, lit. At once, unless the light has changed or risen
+  // (a text: changed) within kRiseGapMin: then when that has passed, and only the newest is shown.
   void Show(const Look& look, Instant now);
   // One short dim blink over whatever is shown: "heard you, nothing to do".
   void Blink(Instant now) { blink_until_ = now + kBlink; }
@@ -51,16 +51,22 @@ class Lamp {
   Frame Render(Instant now);
   // Whether the lamp was lit in the frame rendered last.
   bool lit() const { return lit_; }
-  const Look& look() const { return look_; }
+  const Look& look() const { return wanted_; }
+  // What the frame rendered last shows: the look asked for, or still the one before.
+  const Look& shown() const { return look_; }
 
  private:
+  void Settle(Instant now);
+
   static constexpr Duration kBlink = std::chrono::milliseconds(400);
 
+  Look wanted_;
   Look look_;
   TextStrip strip_;
   Instant light_start_;
   Instant text_start_;
-  Instant last_rise_{Duration(-kRiseGapMin)};
+  Instant light_moved_{Duration(-kRiseGapMin)};  // rose or became another
+  Instant text_moved_{Duration(-kRiseGapMin)};
   Instant blink_until_;
   bool lit_ = false;
 };

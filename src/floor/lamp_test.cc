@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <random>
+
 namespace sentinel {
 namespace {
 
@@ -91,6 +94,55 @@ TEST(Lamp, NothingFlashesFasterThanThreeTimesASecondWhateverIsAskedOfIt) {
       EXPECT_GE(ToMillis(rises[i] - rises[i - 1]), 333) << "changing every " << every << " ms";
     }
   }
+}
+
+// How a cell looks to somebody who is sensitive to flashing: dark, or lit in one of the hues.
+int LookOf(Color color) {
+  if (std::max({color.red, color.green, color.blue}) < 100) return 0;
+  return 4 * (color.red >= 100) + 2 * (color.green >= 100) + (color.blue >= 100);
+}
+
+TEST(Lamp, NoCellRisesOrChangesItsHueTwiceWithinAThirdOfASecondInAnyStorm) {
+  const Color colors[] = {kRed, {255, 165, 0}, {0, 255, 0}, {255, 255, 255}, {0, 0, 255}};
+  const LightMode modes[] = {LightMode::kFlash, LightMode::kSteady, LightMode::kOff};
+  for (unsigned seed = 1; seed <= 40; seed++) {
+    std::mt19937 random(seed);
+    auto pick = [&](unsigned below) { return random() % below; };
+    Lamp lamp;
+    int cell = 0;
+    std::optional<Instant> last;
+    Instant asked = kStart;
+    for (Instant t = kStart; t < kStart + seconds(30); t = t + milliseconds(10)) {
+      if (t >= asked) {
+        Look look = Alarm(colors[pick(5)], modes[pick(3)]);
+        if (pick(4) == 0) look = Look{};
+        if (look.mode == LightMode::kSteady && pick(2) == 0) look.kind = LookKind::kRecovered;
+        lamp.Show(look, t);
+        asked = t + milliseconds(pick(pick(2) == 0 ? 60 : 700));
+      }
+      int now = LookOf(PixelAt(lamp.Render(t), 0, 0));
+      if (now != cell && now != 0) {
+        if (last) {
+          ASSERT_GE(ToMillis(t - *last), 334) << "seed " << seed;
+        }
+        last = t;
+      }
+      cell = now;
+    }
+  }
+}
+
+TEST(Lamp, AfterAStormTheNewestLookIsShownAndTheNextAlarmAfterCalmAtOnce) {
+  Lamp lamp;
+  for (int ms = 0; ms < 300; ms += 50) {
+    Color color = ms % 100 == 0 ? kRed : Color{0, 255, 0};
+    lamp.Show(Alarm(color, LightMode::kSteady), kStart + milliseconds(ms));
+    EXPECT_EQ(PixelAt(lamp.Render(kStart + milliseconds(ms)), 0, 0), kRed);
+  }
+  EXPECT_EQ(PixelAt(lamp.Render(kStart + milliseconds(334)), 0, 0), (Color{0, 255, 0}));
+  lamp.Show(Look{}, kStart + seconds(1));
+  lamp.Show(Alarm(kRed, LightMode::kFlash), kStart + seconds(2));
+  EXPECT_EQ(PixelAt(lamp.Render(kStart + seconds(2)), 0, 0), kRed);
 }
 
 TEST(Lamp, AnotherTextOfTheSameLightLeavesItsRhythm) {
