@@ -1,0 +1,148 @@
+// What a live job is to do: its ranks, where they live, whom they talk to, and what goes wrong.
+// The parent writes it once as a file, every rank process reads it. Values alone; pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/communicator.h"
+
+namespace sentinel {
+
+enum class LiveTransport {
+  kSocket,  // no credits: a sender runs ahead into the connection, a send is done when it took it
+  kIb,      // a send needs the receiver's credit first and is done on its acknowledgement
+};
+
+enum class LiveCommKind {
+  kNet,     // every edge through proxies and connections
+  kInNode,  // kernels pass data through shared memory: no proxies, no steps
+};
+
+enum class LiveFunc { kAllReduce, kReduceScatter, kAllGather, kSend, kRecv };
+
+// One communicator. `members` are world ranks; a member's place in it is its rank there.
+struct LiveComm {
+  uint64_t id = 0;
+  std::string name;
+  LiveCommKind kind = LiveCommKind::kNet;
+  int nodes = 1;
+  std::vector<Rank> members;
+
+  std::optional<Rank> RankOf(Rank world) const;  // nothing if not a member
+};
+
+// One call of a rank. `count` means what it means to NCCL: AllReduce all elements, ReduceScatter
+// those each receives, AllGather those each sends. `peer` is a rank of the communicator.
+struct LiveCall {
+  size_t comm = 0;  // index into JobPlan::comms
+  LiveFunc func = LiveFunc::kAllReduce;
+  size_t count = 0;
+  Rank peer = -1;  // Send and Recv alone
+};
+
+// Calls made between one ncclGroupStart and ncclGroupEnd; a single call is a group of its own.
+using LiveGroup = std::vector<LiveCall>;
+
+// What a rank does to itself. Where it says S, it lasts PlannedFault::lasting, then all goes on.
+enum class LiveFault {
+  kAbsent,          // the host thread sleeps for ever and does not enter the operation
+  kStopMid,         // SIGSTOP to itself in the middle of an operation
+  kFreezeKernel,    // the kernel stops in the middle of an operation
+  kFreezeProxy,     // the proxy thread stops before it takes the operation up
+  kFreezeProxyMid,  // the proxy thread stops in the middle of an operation
+  kMismatch,        // calls with half the count
+  kMismatchOrder,   // calls two collectives in the other order
+  kMissingSend,     // leaves out one Send
+  kSlowKernel,      // a slice every half second, from then on
+  kLate,            // enters S later than the others
+  kCheckpoint,      // writes a file for S before its next call
+  kEval,            // computes for S before its next call
+  kFirstIteration,  // computes for S before the first call of all
+  kLoader,          // waits S for a child process that reads and decodes
+};
+
+struct PlannedFault {
+  LiveFault kind = LiveFault::kAbsent;
+  Rank rank = -1;
+  // The iteration (from 0) in which it happens; none: the one the parent arms (LiveLedger::Arm).
+  std::optional<uint64_t> iteration;
+  Duration lasting{};
+};
+
+// Where a rank's connections to another rank go: the other's own port, or the relay's for them.
+struct LiveEdge {
+  Rank from = -1;  // world ranks
+  Rank to = -1;
+  uint16_t port = 0;
+};
+
+struct JobPlan {
+  int ranks = 0;
+  std::vector<std::string> hosts;  // one per node; ranks are dealt to nodes in equal blocks
+  LiveTransport transport = LiveTransport::kSocket;
+  uint64_t iterations = 0;  // 0: until the parent says so
+  Duration compute{};       // asleep, before each iteration's first call
+  uint64_t seed = 0;
+  int channels = 1;
+  size_t slice_bytes = 0;   // one step of a proxy
+  size_t socket_bytes = 0;  // SO_SNDBUF and SO_RCVBUF of a connection
+  std::vector<LiveComm> comms;
+  std::vector<std::vector<LiveGroup>> program;  // of each rank, one iteration
+  std::vector<PlannedFault> faults;             // at most kFaultsMax
+  std::vector<uint16_t> listen_ports;           // of each rank, on 127.0.0.1
+  std::vector<LiveEdge> edges;                  // whoever is not named is reached directly
+
+  static constexpr size_t kFaultsMax = 4;
+  static constexpr size_t kCommsMax = 32;
+
+  int NodeOf(Rank rank) const;
+  int LocalRankOf(Rank rank) const;  // the card's index on its node
+  const std::string& HostOf(Rank rank) const;
+  uint16_t PortFor(Rank from, Rank to) const;  // where `from` connects in order to send to `to`
+};
+
+// What a connection's sender writes first: one line `SENTINEL <comm id hex> <channel> <from>
+// <to>\n` (world ranks). Nothing else in the stream is for a relay to understand; both directions
+// carry bytes.
+
+// One ring of all ranks: an AllReduce, a ReduceScatter and an AllGather of 24 slices a channel and
+// a ring of Send and Recv an iteration.
+enum class LiveLayout {
+  kRing,   // one communicator of all ranks, every edge through the network
+  kMixed,  // data-parallel rings across nodes, tensor-parallel pairs in a node, pipelines
+};
+
+struct LayoutOptions {
+  LiveLayout layout = LiveLayout::kRing;
+  int ranks = 8;
+  int nodes = 2;
+  std::vector<std::string> hosts;  // empty: node-0, node-1, …
+  LiveTransport transport = LiveTransport::kSocket;
+  Duration compute = std::chrono::milliseconds(60);
+  uint64_t seed = 1;
+};
+
+// A job of this shape, with no ports and no faults yet. kInvalidArgument if it cannot be laid out.
+Result<JobPlan> LayOutJob(const LayoutOptions& options);
+
+// The directed pairs of world ranks between which `plan` has connections, each once, in order.
+std::vector<LiveEdge> NetworkEdges(const JobPlan& plan);  // ports as the plan has them, or 0
+
+std::string JobPlanJson(const JobPlan& plan);
+Result<JobPlan> ParseJobPlan(std::string_view json);
+
+std::string_view Name(LiveTransport transport);  // socket, ib
+std::string_view Name(LiveFunc func);            // AllReduce … as NCCL says them
+std::string_view Name(LiveFault fault);          // absent, stop-mid …
+std::optional<LiveTransport> ParseLiveTransport(std::string_view name);
+std::optional<LiveFault> ParseLiveFault(std::string_view name);
+std::optional<LiveLayout> ParseLiveLayout(std::string_view name);  // ring, mixed
+
+}  // namespace sentinel
