@@ -21,8 +21,9 @@ enum class LiveTransport {
 };
 
 enum class LiveCommKind {
-  kNet,     // every edge through proxies and connections
-  kInNode,  // kernels pass data through shared memory: no proxies, no steps
+  kNet,      // every edge through proxies and connections
+  kInNode,   // kernels pass data through shared memory: no proxies, no steps
+  kByPlace,  // each edge by whether its two ends share a node
 };
 
 enum class LiveFunc { kAllReduce, kReduceScatter, kAllGather, kSend, kRecv };
@@ -50,6 +51,9 @@ struct LiveCall {
 // Calls made between one ncclGroupStart and ncclGroupEnd; a single call is a group of its own.
 using LiveGroup = std::vector<LiveCall>;
 
+// When a rank's host thread waits for what it has enqueued.
+enum class LiveSync { kEachGroup, kEachIteration };
+
 // What a rank does to itself. Where it says S, it lasts PlannedFault::lasting, then all goes on.
 enum class LiveFault {
   kAbsent,          // the host thread sleeps for ever and does not enter the operation
@@ -74,6 +78,9 @@ struct PlannedFault {
   // The iteration (from 0) in which it happens; none: the one the parent arms (LiveLedger::Arm).
   std::optional<uint64_t> iteration;
   Duration lasting{};
+  // The communicator in whose first operation of the iteration it happens; none: the first
+  // operation of all that suits the fault.
+  std::optional<size_t> comm;
 };
 
 // Where a rank's connections to another rank go: the other's own port, or the relay's for them.
@@ -89,15 +96,19 @@ struct JobPlan {
   LiveTransport transport = LiveTransport::kSocket;
   uint64_t iterations = 0;  // 0: until the parent says so
   Duration compute{};       // asleep, before each iteration's first call
+  LiveSync sync = LiveSync::kEachGroup;
   uint64_t seed = 0;
   int channels = 1;
-  size_t slice_bytes = 0;   // one step of a proxy
+  size_t slice_bytes = 0;   // one step of a collective; of Send and Recv half of it
   size_t socket_bytes = 0;  // SO_SNDBUF and SO_RCVBUF of a connection
   std::vector<LiveComm> comms;
   std::vector<std::vector<LiveGroup>> program;  // of each rank, one iteration
   std::vector<PlannedFault> faults;             // at most kFaultsMax
   std::vector<uint16_t> listen_ports;           // of each rank, on 127.0.0.1
   std::vector<LiveEdge> edges;                  // whoever is not named is reached directly
+  // How long each rank stays between its last iteration and the destruction of its communicators;
+  // empty: not at all.
+  std::vector<Duration> leave_after;
 
   static constexpr size_t kFaultsMax = 4;
   static constexpr size_t kCommsMax = 32;
@@ -105,6 +116,7 @@ struct JobPlan {
   int NodeOf(Rank rank) const;
   int LocalRankOf(Rank rank) const;  // the card's index on its node
   const std::string& HostOf(Rank rank) const;
+  bool IsNetEdge(const LiveComm& comm, Rank from, Rank to) const;  // world ranks
   uint16_t PortFor(Rank from, Rank to) const;  // where `from` connects in order to send to `to`
 };
 
@@ -112,11 +124,12 @@ struct JobPlan {
 // <to>\n` (world ranks). Nothing else in the stream is for a relay to understand; both directions
 // carry bytes.
 
-// One ring of all ranks: an AllReduce, a ReduceScatter and an AllGather of 24 slices a channel and
-// a ring of Send and Recv an iteration.
 enum class LiveLayout {
-  kRing,   // one communicator of all ranks, every edge through the network
-  kMixed,  // data-parallel rings across nodes, tensor-parallel pairs in a node, pipelines
+  kRing,      // one communicator of all ranks, every edge through the network: AllReduce,
+              // ReduceScatter, AllGather and a ring of Send and Recv in each iteration
+  kSendRecv,  // the same communicator, and only the ring of Send and Recv
+  kMixed,     // tensor-parallel pairs in a node, pipelines of Send and Recv over every other rank,
+              // data-parallel rings over the same; hosts wait once an iteration
 };
 
 struct LayoutOptions {
@@ -125,15 +138,16 @@ struct LayoutOptions {
   int nodes = 2;
   std::vector<std::string> hosts;  // empty: node-0, node-1, …
   LiveTransport transport = LiveTransport::kSocket;
-  Duration compute = std::chrono::milliseconds(60);
+  Duration compute = std::chrono::milliseconds(100);
   uint64_t seed = 1;
 };
 
 // A job of this shape, with no ports and no faults yet. kInvalidArgument if it cannot be laid out.
 Result<JobPlan> LayOutJob(const LayoutOptions& options);
 
-// The directed pairs of world ranks between which `plan` has connections, each once, in order.
-std::vector<LiveEdge> NetworkEdges(const JobPlan& plan);  // ports as the plan has them, or 0
+// The directed pairs of world ranks between which `plan` has connections, each once, in order; the
+// ports are those of the receivers themselves.
+std::vector<LiveEdge> NetworkEdges(const JobPlan& plan);
 
 std::string JobPlanJson(const JobPlan& plan);
 Result<JobPlan> ParseJobPlan(std::string_view json);
@@ -142,7 +156,8 @@ std::string_view Name(LiveTransport transport);  // socket, ib
 std::string_view Name(LiveFunc func);            // AllReduce … as NCCL says them
 std::string_view Name(LiveFault fault);          // absent, stop-mid …
 std::optional<LiveTransport> ParseLiveTransport(std::string_view name);
+std::optional<LiveFunc> ParseLiveFunc(std::string_view name);
 std::optional<LiveFault> ParseLiveFault(std::string_view name);
-std::optional<LiveLayout> ParseLiveLayout(std::string_view name);  // ring, mixed
+std::optional<LiveLayout> ParseLiveLayout(std::string_view name);  // ring, sendrecv, mixed
 
 }  // namespace sentinel

@@ -20,7 +20,8 @@ struct LiveRankOptions {
 };
 
 // Returns the exit code of the process: 0 after a clean finish, 1 after a failure (which the ledger
-// tells). SIGTERM ends it at once, as it does a training process without a handler.
+// tells). On SIGTERM it behaves as a Python program does: it leaves before its next call, with 143
+// and without destroying anything, but as long as it waits for an operation it goes on waiting.
 int RunLiveRank(const LiveRankOptions& options);
 
 }  // namespace sentinel
