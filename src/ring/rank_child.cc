@@ -1,98 +1,16 @@
 #include "ring/rank_child.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <string_view>
-#include <utility>
-
 namespace sentinel {
-namespace {
-
-// Ours, with the command's variables in place of equal ones.
-std::vector<std::string> MergeEnvironment(const std::vector<std::string>& over) {
-  std::vector<std::string> merged = over;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view ours(*entry);
-    const std::string_view name = ours.substr(0, ours.find('=') + 1);
-    bool replaced = false;
-    for (const std::string& variable : over) replaced = replaced || variable.starts_with(name);
-    if (!replaced) merged.emplace_back(ours);
-  }
-  return merged;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (std::string& string : strings) pointers.push_back(string.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// Between fork and exec: async-signal-safe calls alone.
-[[noreturn]] void BecomeRank(char* const* arguments, char* const* environment, int ledger_fd,
-                             pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);  // the parent waits for its signals with them blocked
-  signal(SIGINT, SIG_IGN);                   // a Ctrl-C is the parent's to act upon
-  const rlimit no_core{0, 0};                // recorded crashes leave no files here
-  setrlimit(RLIMIT_CORE, &no_core);
-  fcntl(ledger_fd, F_SETFD, 0);
-  execve("/proc/self/exe", arguments, environment);
-  _exit(127);
-}
-
-}  // namespace
 
 Result<RankChild> RankChild::Spawn(const RankCommand& command, size_t callbacks) {
   Ledger ledger = TRY(Ledger::Create(callbacks));
-  std::vector<std::string> arguments{"sentinel-ring", "--ledger-fd", std::to_string(ledger.fd())};
-  arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
-  std::vector<std::string> environment = MergeEnvironment(command.environment);
-  const std::vector<char*> argument_pointers = Pointers(arguments);
-  const std::vector<char*> environment_pointers = Pointers(environment);
-  const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) return Error{ErrorCode::kIo, std::string("fork: ") + std::strerror(errno)};
-  if (pid == 0) {
-    BecomeRank(argument_pointers.data(), environment_pointers.data(), ledger.fd(), parent);
-  }
-  return RankChild(command.rank, pid, std::move(ledger));
-}
-
-RankChild::RankChild(RankChild&& other) noexcept
-    : rank_(other.rank_),
-      pid_(other.pid_),
-      ledger_(std::move(other.ledger_)),
-      reaped_(std::exchange(other.reaped_, true)) {}
-
-RankChild::~RankChild() {
-  if (reaped_) return;
-  kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-void RankChild::Signal(int signal) const {
-  if (!reaped_) kill(pid_, signal);
-}
-
-std::optional<int> RankChild::Reap() {
-  if (reaped_) return std::nullopt;
-  int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  reaped_ = true;
-  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  ChildCommand child;
+  child.arguments = {"--ledger-fd", std::to_string(ledger.fd())};
+  child.arguments.insert(child.arguments.end(), command.arguments.begin(), command.arguments.end());
+  child.environment = command.environment;
+  child.descriptors = {ledger.fd()};
+  ChildProcess process = TRY(ChildProcess::Spawn(child));
+  return RankChild(command.rank, std::move(process), std::move(ledger));
 }
 
 }  // namespace sentinel

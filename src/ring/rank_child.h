@@ -1,14 +1,16 @@
-// One rank's process as its parent holds it: started, told when, signalled, buried.
+// One rank's process as its parent holds it: a child with a ledger.
 #pragma once
 
 #include <sys/types.h>
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "model/communicator.h"
+#include "ring/child_process.h"
 #include "ring/ledger.h"
 
 namespace sentinel {
@@ -21,33 +23,25 @@ struct RankCommand {
 
 class RankChild {
  public:
-  // Runs this same program (/proc/self/exe) with `--ledger-fd <fd>` and the command's arguments.
-  // Call it from the main thread alone: the child is killed when the thread that made it ends.
+  // As ChildProcess::Spawn, with `--ledger-fd <fd>` before the command's arguments.
   static Result<RankChild> Spawn(const RankCommand& command, size_t callbacks);
 
-  RankChild(RankChild&& other) noexcept;
-  RankChild& operator=(RankChild&&) = delete;
-  ~RankChild();  // kills and reaps
-
   Rank rank() const { return rank_; }
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
   Ledger& ledger() { return ledger_; }
   const Ledger& ledger() const { return ledger_; }
 
-  void Signal(int signal) const;  // nothing if it has been reaped
-
-  // Reaps it if it has ended: exit code, or minus the signal. Once; nothing while it runs.
-  std::optional<int> Reap();
-  bool Reaped() const { return reaped_; }
+  void Signal(int signal) const { process_.Signal(signal); }
+  std::optional<int> Reap() { return process_.Reap(); }
+  bool Reaped() const { return process_.Reaped(); }
 
  private:
-  RankChild(Rank rank, pid_t pid, Ledger ledger)
-      : rank_(rank), pid_(pid), ledger_(std::move(ledger)) {}
+  RankChild(Rank rank, ChildProcess process, Ledger ledger)
+      : rank_(rank), process_(std::move(process)), ledger_(std::move(ledger)) {}
 
   Rank rank_;
-  pid_t pid_;
+  ChildProcess process_;
   Ledger ledger_;
-  bool reaped_ = false;
 };
 
 }  // namespace sentinel
