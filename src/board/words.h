@@ -70,14 +70,12 @@ class Pool {
 
   uint32_t Take() {
     uint64_t head = LoadAcquire(head_);
-    while (static_cast<uint32_t>(head) != 0) {
-      const uint32_t index = static_cast<uint32_t>(head) - 1;
-      const uint64_t next = ((head >> 32) + 1) << 32 | Load(next_[index]);
+    while ((head & kIndexMask) != 0) {
+      const uint32_t index = static_cast<uint32_t>(head & kIndexMask) - 1;
+      const uint64_t next = ((head & ~kIndexMask) + kOneChange + kOneTaken) | Load(next_[index]);
       if (__atomic_compare_exchange_n(&head_, &head, next, true, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
-        Add(taken_, 1);
+                                      __ATOMIC_ACQUIRE))
         return index;
-      }
     }
     if (Load(fresh_) >= kSize) return kNone;
     const uint32_t index = Add(fresh_, 1);
@@ -85,7 +83,7 @@ class Pool {
       Add(fresh_, -1);
       return kNone;
     }
-    Add(taken_, 1);
+    Add(head_, kOneTaken);
     return index;
   }
 
@@ -93,19 +91,22 @@ class Pool {
     uint64_t head = LoadAcquire(head_);
     uint64_t next;
     do {
-      Store(next_[index], static_cast<uint32_t>(head));
-      next = ((head >> 32) + 1) << 32 | (index + 1);
+      Store(next_[index], static_cast<uint32_t>(head & kIndexMask));
+      next = ((head & ~kIndexMask) + kOneChange - kOneTaken) | (index + 1);
     } while (!__atomic_compare_exchange_n(&head_, &head, next, true, __ATOMIC_ACQ_REL,
                                           __ATOMIC_ACQUIRE));
-    Add(taken_, -1);
   }
 
-  uint32_t taken() const { return Load(taken_); }
+  uint32_t taken() const { return static_cast<uint32_t>(Load(head_) >> 16 & 0xffff); }
 
  private:
-  uint64_t head_;   // changes << 32 | index + 1; 0 in the low half: empty
+  static constexpr uint64_t kIndexMask = 0xffff;
+  static constexpr uint64_t kOneTaken = uint64_t{1} << 16;
+  static constexpr uint64_t kOneChange = uint64_t{1} << 32;
+  static_assert(kSize < kIndexMask);
+
+  uint64_t head_;   // changes << 32 | taken << 16 | index + 1; 0 in the lowest part: empty
   uint32_t fresh_;  // numbers from here on were never taken
-  uint32_t taken_;
   uint32_t next_[kSize];
 };
 

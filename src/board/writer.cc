@@ -218,7 +218,7 @@ void Writer::LeaveCall(CallRef ref) {
   if (Load(comms_[comm].generation) == comm_generation) Add(LineOf(comm).api_calls_open, -1);
 }
 
-OperationRef Writer::Claim(uint32_t comm, CallRef group) {
+OperationRef Writer::Claim(uint32_t comm, CallRef group, const CallInfo& info) {
   CommState& state = comms_[comm];
   for (uint32_t i = 0; i < kReclaimMax; ++i) {
     if (Load(state.tail) - Load(state.head) < kOperationsKept || !ReclaimOldest(comm)) break;
@@ -245,7 +245,11 @@ OperationRef Writer::Claim(uint32_t comm, CallRef group) {
     Store(shown.generation, generation);
     Store(shown.comm_generation, Load(state.generation));
     Store(shown.comm, comm);
-    Store(shown.flags, 0);
+    Store(shown.flags, info.graph ? kGraph : 0u);
+    Store(shown.func, info.func);
+    Store(shown.datatype, info.datatype);
+    Store(shown.count, info.count);
+    Store(shown.root, info.root);
     Store(shown.seq, 0);
     Store(shown.tsc, 0);
     Store(shown.peer, -1);
@@ -280,7 +284,8 @@ bool Writer::ReclaimOldest(uint32_t comm) {
 
 void Writer::Free(uint32_t slot) {
   ReleaseProxies(slot);
-  Add(operations_[slot].generation, 1);
+  // By whoever changed the status to free, and by nobody else.
+  StoreRelease(operations_[slot].generation, Load(operations_[slot].generation) + 1);
   operation_pool_.Give(slot);
 }
 
@@ -294,15 +299,6 @@ void Writer::FreeAll(uint32_t comm) {
     if (Exchange(board_->operations[slot].status, kFree) != kFree) Free(slot);
   }
   Store(state.head, tail);
-}
-
-void Writer::Describe(uint32_t slot, const CallInfo& info) {
-  Operation& shown = board_->operations[slot];
-  Store(shown.func, info.func);
-  Store(shown.datatype, info.datatype);
-  Store(shown.count, info.count);
-  Store(shown.root, info.root);
-  if (info.graph) Or(shown.flags, kGraph);
 }
 
 // NCCL wants the calls of one communicator to come from one thread at a time, so plain words do.
@@ -323,17 +319,12 @@ void Writer::CountCall(uint32_t comm, const CallInfo& info) {
 OperationRef Writer::Call(CommRef comm, CallRef group, const CallInfo& info) {
   if (!Valid(comm)) return {};
   if (Load(calls_watched_) != 0) CountCall(comm.slot, info);
-  const OperationRef operation = Claim(comm.slot, group);
+  const OperationRef operation = Claim(comm.slot, group, info);
   if (!Valid(operation)) {
     Drop();
     return {};
   }
-  Operation& shown = board_->operations[operation.slot];
-  {
-    Change<Operation> change(shown);
-    Describe(operation.slot, info);
-  }
-  Swap(shown.status, kChanging, kCalled);
+  Swap(board_->operations[operation.slot].status, kChanging, kCalled);
   return operation;
 }
 
@@ -345,7 +336,7 @@ OperationRef Writer::Enqueue(CommRef comm, OperationRef call, const OperationInf
   // time.
   const bool called = Valid(call) && Load(operations_[call.slot].comm) == comm.slot &&
                       Swap(board_->operations[call.slot].status, kCalled, kChanging);
-  const OperationRef operation = called ? call : Claim(comm.slot, {});
+  const OperationRef operation = called ? call : Claim(comm.slot, {}, info.call);
   const uint64_t index = Add(line.operations_started, 1);
   if (!Valid(operation)) {
     // Nobody will hear when it finishes, so that it must not count as open.
@@ -361,7 +352,6 @@ OperationRef Writer::Enqueue(CommRef comm, OperationRef call, const OperationInf
   const bool blind = info.unseen || Load(kernels_watched_) == 0;
   {
     Change<Operation> change(shown);
-    if (!called) Describe(slot, info.call);
     Store(shown.index, index);
     Store(shown.seq, info.seq);
     Store(shown.peer, info.peer);

@@ -182,11 +182,10 @@ class Writer {
 
   uint32_t ChooseComm();
   void Identify(uint32_t comm, const CommIdentity& identity);
-  OperationRef Claim(uint32_t comm, CallRef group);
+  OperationRef Claim(uint32_t comm, CallRef group, const CallInfo& info);
   bool ReclaimOldest(uint32_t comm);
   void Free(uint32_t operation);
   void FreeAll(uint32_t comm);
-  void Describe(uint32_t operation, const CallInfo& info);
   void CountCall(uint32_t comm, const CallInfo& info);
 
   void FinishIfDone(uint32_t operation);
