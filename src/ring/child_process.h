@@ -17,7 +17,6 @@ struct ChildCommand {
   std::vector<std::string> arguments;    // without the program's name
   std::vector<std::string> environment;  // NAME=value, over ours
   std::vector<int> descriptors;          // close-on-exec ones it keeps, under the same numbers
-  bool ignores_sigterm = false;          // as one that has a handler and goes on
 };
 
 class ChildProcess {

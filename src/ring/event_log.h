@@ -24,12 +24,14 @@ class EventLog {
   void Stall(Instant last_progress);
   void End(Instant when);
 
+  // A line of another kind: one JSON object, ended by a newline.
+  void Write(const std::string& line);
+
  private:
   struct Close {
     void operator()(std::FILE* file) const;
   };
   explicit EventLog(std::FILE* file) : file_(file) {}
-  void Write(const std::string& line);
 
   std::unique_ptr<std::FILE, Close> file_;  // null: nowhere
 };

@@ -1,0 +1,103 @@
+#include "ring/live/job_events.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+namespace sentinel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Milliseconds of CLOCK_MONOTONIC, to the microsecond.
+double Millis(Instant when) {
+  return std::round(static_cast<double>(when.since_boot.count()) / 1e3) / 1e3;
+}
+
+std::string Line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// As incidents tell it.
+std::string CommId(uint64_t id) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(id));
+  return text;
+}
+
+}  // namespace
+
+void JobEvents::Ready(const JobPlan& plan, const std::string& run_dir,
+                      const std::vector<int>& pids) {
+  Json json{{"event", "ready"}, {"ranks", plan.ranks}, {"run_dir", run_dir}};
+  json["hosts"] = plan.hosts;
+  json["transport"] = Name(plan.transport);
+  json["pids"] = pids;
+  json["comms"] = Json::array();
+  for (const LiveComm& comm : plan.comms) {
+    json["comms"].push_back(
+        {{"id", CommId(comm.id)}, {"name", comm.name}, {"members", comm.members}});
+  }
+  log_.Write(Line(json));
+}
+
+void JobEvents::Start(Instant when) {
+  log_.Write(Line({{"event", "start"}, {"mono_ms", Millis(when)}}));
+}
+
+void JobEvents::Healthy(Instant when, uint64_t iterations, uint64_t operations) {
+  log_.Write(Line({{"event", "healthy"},
+                   {"mono_ms", Millis(when)},
+                   {"iterations", iterations},
+                   {"operations", operations}}));
+}
+
+void JobEvents::Armed(Instant when, uint64_t iteration) {
+  log_.Write(Line({{"event", "armed"}, {"mono_ms", Millis(when)}, {"iteration", iteration}}));
+}
+
+void JobEvents::FaultBegan(Instant when, size_t index, const FaultRequest& fault,
+                           const std::vector<std::pair<Rank, Rank>>& edges) {
+  Json json{{"event", "fault"}, {"mono_ms", Millis(when)}, {"index", index}, {"kind", fault.kind}};
+  json["rank"] = fault.rank;
+  json["edges"] = edges;
+  log_.Write(Line(json));
+}
+
+void JobEvents::FaultEnded(Instant when, size_t index, const FaultRequest& fault) {
+  log_.Write(Line({{"event", "healed"},
+                   {"mono_ms", Millis(when)},
+                   {"index", index},
+                   {"kind", fault.kind},
+                   {"rank", fault.rank}}));
+}
+
+void JobEvents::Stall(Instant last, const JobPlan& plan,
+                      const std::vector<std::optional<Instant>>& by_comm) {
+  Json json{{"event", "stall"}, {"mono_ms", Millis(last)}};
+  json["comms"] = Json::object();
+  for (size_t i = 0; i < plan.comms.size(); ++i) {
+    json["comms"][CommId(plan.comms[i].id)] =
+        by_comm[i] ? Json(Millis(*by_comm[i])) : Json(nullptr);
+  }
+  log_.Write(Line(json));
+}
+
+void JobEvents::Moving(Instant when) {
+  log_.Write(Line({{"event", "moving"}, {"mono_ms", Millis(when)}}));
+}
+
+void JobEvents::Restarted(Instant when, const std::vector<int>& pids) {
+  log_.Write(Line({{"event", "restarted"}, {"mono_ms", Millis(when)}, {"pids", pids}}));
+}
+
+void JobEvents::Finished(Instant when) {
+  log_.Write(Line({{"event", "finished"}, {"mono_ms", Millis(when)}}));
+}
+
+void JobEvents::End(Instant when) {
+  log_.Write(Line({{"event", "end"}, {"mono_ms", Millis(when)}}));
+}
+
+}  // namespace sentinel
