@@ -122,6 +122,10 @@ bool SaysNotFatal(const Event& event) {
 
 }  // namespace
 
+std::string EventKind::Sentence(Language language, const SpeechFields& fields) const {
+  return FillIn(language == Language::kChinese ? chinese : english, fields);
+}
+
 EventTable::EventTable() {
   for (const Row& row : kRows) kinds_.emplace(row.type, ToKind(row));
   unknown_ = {Severity::kP1, "设备告警，[机架 {rack} ][节点 {host} ]{type}",

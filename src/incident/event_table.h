@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "incident/speech_text.h"
 #include "model/event.h"
 #include "model/severity.h"
 #include "model/verdict.h"
@@ -29,6 +30,8 @@ struct EventKind {
   std::string english;
   Ending ending = Ending::kFaultGone;
   bool voice_hold = false;  // the light comes at once, the voice only if it has not healed by then
+
+  std::string Sentence(Language language, const SpeechFields& fields) const;
 };
 
 class EventTable {

@@ -190,7 +190,7 @@ class IncidentBook {
     bool counted = false;
   };
 
-  // incident_book.cc: what happens to an incident.
+  // incident_book.cc, incident_events.cc, incident_verdicts.cc: what happens to an incident.
   Entry* FindEntry(const std::string& id);
   Entry* FindOpen(const std::string& identity);
   Entry& Create(std::string identity, Source source, Moment now);
@@ -215,7 +215,7 @@ class IncidentBook {
   void Touch(const Entry& entry);
   void Changed(const Entry& entry, IncidentChange change);
 
-  // incident_announce.cc: who is told.
+  // incident_announce.cc, incident_deliveries.cc, incident_terminals.cc: who is told.
   void Announce(Entry& entry, NotifyReason reason, Moment now);
   void Notify(Entry& entry, const std::string& terminal, NotifyReason reason, Severity severity,
               TerminalMessage message, Moment now);

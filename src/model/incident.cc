@@ -98,4 +98,23 @@ std::optional<NotificationState> NotificationStateFromName(std::string_view name
   return FromName(name, NotificationStateName, NotificationState::kFailed);
 }
 
+bool IsAlarm(NotifyReason reason) {
+  switch (reason) {
+    case NotifyReason::kFirst:
+    case NotifyReason::kEscalated:
+    case NotifyReason::kGrouped:
+    case NotifyReason::kRepeated:
+    case NotifyReason::kMuteEnded:
+    case NotifyReason::kCorrected:
+    case NotifyReason::kSpoken:
+    case NotifyReason::kFallback:
+      return true;
+    case NotifyReason::kResolved:
+    case NotifyReason::kDigest:
+    case NotifyReason::kAcknowledged:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace sentinel

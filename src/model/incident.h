@@ -43,6 +43,9 @@ enum class NotifyReason : uint8_t {
   kAcknowledged,  // someone elsewhere has pressed the button: light only
   kFallback,      // for another terminal that does not answer
 };
+// It tells of something that burns, not of its end or of what somebody did about it.
+bool IsAlarm(NotifyReason reason);
+
 enum class NotificationState : uint8_t { kPending, kDelivered, kSuperseded, kFailed };
 
 std::string_view IncidentStateName(IncidentState state);

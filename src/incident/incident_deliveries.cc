@@ -1,0 +1,120 @@
+// The part of IncidentBook that hears what became of notifications.
+#include <algorithm>
+
+#include "incident/incident_book.h"
+#include "incident/lamp.h"
+
+namespace sentinel {
+
+NotificationRecord* IncidentBook::RecordOf(const std::string& message, Entry** entry) {
+  auto it = incident_of_message_.find(message);
+  if (it == incident_of_message_.end()) return nullptr;
+  *entry = FindEntry(it->second);
+  if (*entry == nullptr) return nullptr;
+  for (NotificationRecord& record : (*entry)->incident.notifications) {
+    if (record.notification.id == message) return &record;
+  }
+  return nullptr;
+}
+
+void IncidentBook::OnAttempt(const std::string& message) {
+  Entry* entry = nullptr;
+  NotificationRecord* record = RecordOf(message, &entry);
+  if (record == nullptr) return;
+  ++record->attempts;
+  entry->lamps[record->notification.terminal].attempted = true;
+}
+
+void IncidentBook::OnAttemptError(const std::string& message, const std::string& error) {
+  Entry* entry = nullptr;
+  NotificationRecord* record = RecordOf(message, &entry);
+  if (record != nullptr) record->error = error;
+}
+
+void IncidentBook::OnDelivered(const std::string& message, Moment now) {
+  Entry* entry = nullptr;
+  NotificationRecord* record = RecordOf(message, &entry);
+  if (record == nullptr) return;
+  record->state = NotificationState::kDelivered;
+  record->delivered = now;
+  record->error.clear();
+  Incident& incident = entry->incident;
+  const Notification& notification = record->notification;
+  Lamp& lamp = entry->lamps[notification.terminal];
+  lamp.attempted = true;
+  if (lamp.pending == message) lamp.pending.clear();
+  lamp.failed.reset();
+  Touch(*entry);
+  if (!IsAlarm(notification.reason)) return;
+  lamp.window_from = now.mono;
+  if (!incident.delivered) incident.delivered = now;
+  if (incident.state == IncidentState::kClosed) {
+    // It overtook its own end; the message that ends it is already under way.
+    KeepWindows(*entry, now);
+    return;
+  }
+  lamp.shown = true;
+  Burn(*entry, notification.terminal);
+  if (notification.message.audio_mode == AudioMode::kOff) return;
+  lamp.announced = true;
+  if (incident.severity == Severity::kP0 && !lamp.announced_p0) {
+    lamp.announced_p0 = true;
+    ++announced_p0_[notification.terminal];
+  }
+}
+
+void IncidentBook::OnSuperseded(const std::string& message) {
+  Entry* entry = nullptr;
+  NotificationRecord* record = RecordOf(message, &entry);
+  if (record == nullptr) return;
+  record->state = NotificationState::kSuperseded;
+  Lamp& lamp = entry->lamps[record->notification.terminal];
+  if (lamp.pending == message) lamp.pending.clear();
+  Touch(*entry);
+}
+
+void IncidentBook::OnFailed(const std::string& message, const std::string& error, bool unconfirmed,
+                            Moment now) {
+  GiveUp(message, error, unconfirmed, now);
+}
+
+void IncidentBook::OnShed(const std::string& message, const std::string& error, Moment now) {
+  keeping_ = Keeping::kLater;
+  GiveUp(message, error, false, now);
+  keeping_ = Keeping::kNow;
+}
+
+void IncidentBook::GiveUp(const std::string& message, const std::string& error, bool unconfirmed,
+                          Moment now) {
+  Entry* entry = nullptr;
+  NotificationRecord* record = RecordOf(message, &entry);
+  if (record == nullptr) return;
+  record->state = NotificationState::kFailed;
+  record->error = error;
+  std::string terminal = record->notification.terminal;
+  bool alarm = IsAlarm(record->notification.reason);
+  Lamp& lamp = entry->lamps[terminal];
+  if (lamp.pending == message) lamp.pending.clear();
+  lamp.failed = now.mono;
+  Touch(*entry);
+  if (unconfirmed && alarm) TakeOver(*entry, terminal, now);
+}
+
+// Every other terminal of the site shows what `lost` should have shown, unless it does already.
+void IncidentBook::TakeOver(Entry& entry, const std::string& lost, Moment now) {
+  const Incident& incident = entry.incident;
+  if (incident.state != IncidentState::kOpen || incident.severity < Severity::kP1) return;
+  for (const auto& [terminal, lamp] : entry.lamps) {
+    if (terminal != lost && (lamp.shown || !lamp.pending.empty())) return;
+  }
+  bool held = entry.voice_at && now.mono < *entry.voice_at;
+  for (const std::string& terminal : site_.terminals()) {
+    if (terminal == lost || entry.lamps.contains(terminal)) continue;
+    Notify(entry, terminal, NotifyReason::kFallback, incident.severity,
+           held ? LightMessage(incident.severity, false, incident.text)
+                : AlarmMessage(incident.severity, incident.text),
+           now);
+  }
+}
+
+}  // namespace sentinel

@@ -1,0 +1,180 @@
+// The part of IncidentBook that takes events in.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "incident/identity.h"
+#include "incident/incident_book.h"
+#include "incident/speech_text.h"
+
+namespace sentinel {
+
+IncidentBook::EventOutcome IncidentBook::OnEvent(const Event& event, JobPresence presence,
+                                                 Moment now) {
+  Severity severity = SeverityOf(policy_.table, event, presence);
+  if (event.event_type == "LINK_DOWN" || event.event_type == "LINK_FLAP") {
+    OnPortEvent(event.node_host, now);
+  }
+  if (event.state == EventState::kResolved || severity == Severity::kNormal) {
+    return OnRecovery(event, now);
+  }
+  return OnFiring(event, severity, now);
+}
+
+IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity severity,
+                                                  Moment now) {
+  std::string identity = IdentityOf(event);
+  Entry* entry = FindOpen(identity);
+  if (entry == nullptr) {
+    MakeRoom(now);
+    Entry& created = Create(std::move(identity), Source::kEvent, now);
+    Begin(created, event, severity, now, now);
+    return {false, created.incident.id, true, created.incident.occurrence};
+  }
+
+  std::string id = entry->incident.id;
+  if (severity > entry->incident.severity) {
+    ++entry->incident.count;
+    entry->incident.last_seen = now;
+    UnindexOpen(*entry);
+    DescribeEvent(*entry, event);
+    entry->incident.severity = severity;
+    IndexOpen(*entry);
+    entry->incident.state = IncidentState::kOpen;
+    entry->voice_at.reset();  // whatever held its voice was about something lesser
+    Changed(*entry, IncidentChange::kEscalated);
+    Announce(*entry, NotifyReason::kEscalated, now);
+    return {false, id};
+  }
+  if (CountRepeat(id, severity, now)) return {true, id};
+  // Its window is over, or a delivery was given up: it rings again where that is so.
+  ++entry->incident.count;
+  entry->incident.last_seen = now;
+  Touch(*entry);
+  Announce(*entry, NotifyReason::kRepeated, now);
+  return {false, id};
+}
+
+std::string IncidentBook::IdentityOf(const Event& event) const {
+  const HostEntry* host = site_.FindHost(event.node_host);
+  std::string rack = SpokenRack(event.cluster_rack);
+  if (rack.empty() && host != nullptr) rack = SpokenRack(host->rack);
+  return EventIdentity(event, rack, IdentityHost(event.node_host));
+}
+
+// All of it follows from the event and its time: nothing but those need be kept until more happens.
+IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Severity severity,
+                                         Moment at, Moment now) {
+  entry.incident.count = 1;
+  entry.incident.last_seen = now;
+  DescribeEvent(entry, event);
+  const EventKind* kind = policy_.table.Find(event.event_type);
+  if (kind != nullptr && kind->voice_hold) entry.voice_at = at.mono + policy_.voice_hold;
+  keeping_ = Keeping::kWithItsEvent;
+  Open(entry, severity, now);
+  keeping_ = Keeping::kNow;
+  entry.incident.opened = at;
+  Wake(entry, Alarm::kLease, now.mono + policy_.lease);
+  return entry;
+}
+
+void IncidentBook::Rebegin(const Event& event, uint64_t occurrence, WallTime at, Moment now) {
+  std::string identity = IdentityOf(event);
+  if (FindOpen(identity) != nullptr || entries_.contains(IncidentId(identity, occurrence))) return;
+  MakeRoom(now);
+  Duration age = std::max(Duration(0), Duration(now.wall.since_epoch - at.since_epoch));
+  Moment then{now.mono - age, at};
+  Entry& entry = Create(std::move(identity), Source::kEvent, occurrence);
+  Begin(entry, event, SeverityOf(policy_.table, event, JobPresence::kUnknown), then, now);
+}
+
+bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, Moment now) {
+  Entry* entry = FindEntry(incident);
+  if (entry == nullptr || entry->incident.state == IncidentState::kClosed) return false;
+  if (severity > entry->incident.severity) return false;
+  if (entry->incident.state == IncidentState::kOpen && entry->incident.severity >= Severity::kP1) {
+    for (const auto& [terminal, lamp] : entry->lamps) {
+      if (!Suppressed(lamp, now.mono)) return false;
+    }
+  }
+  ++entry->incident.count;
+  entry->incident.last_seen = now;
+  if (!entry->counted) {
+    entry->counted = true;
+    counted_.push_back(incident);
+  }
+  return true;
+}
+
+IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment now) {
+  // Either word ends whatever is open there, whatever its type; only RECOVERED (or another type of
+  // the level NORMAL) says by itself that the job moves again.
+  bool moving = event.state == EventState::kFiring || event.event_type == "RECOVERED";
+  std::string rack = SpokenRack(event.cluster_rack);
+  std::vector<std::string> ending;
+  if (!event.job_id.empty()) {
+    auto of_job = open_by_job_.find(event.job_id);
+    if (of_job != open_by_job_.end()) ending.assign(of_job->second.begin(), of_job->second.end());
+  }
+  if (ending.empty()) {
+    auto of_host = open_by_host_.find(IdentityHost(event.node_host));
+    if (of_host != open_by_host_.end()) {
+      for (const std::string& id : of_host->second) {
+        const Entry& entry = *FindEntry(id);
+        const std::string& its_rack = entry.incident.culprit.rack;
+        bool same_rack = rack.empty() || its_rack.empty() || rack == its_rack;
+        // What we observe ourselves ends when we observe it: nobody can tell us that an agent is
+        // heard again.
+        if (entry.source != Source::kOwn && same_rack) ending.push_back(id);
+      }
+    }
+  }
+  EventOutcome outcome{ending.empty(), ending.empty() ? "" : ending.front()};
+  for (const std::string& id : ending) {
+    Entry& entry = *FindEntry(id);
+    entry.incident.last_seen = now;
+    const EventKind* kind = policy_.table.Find(entry.incident.event_type);
+    bool moves = moving || (kind != nullptr && kind->ending == Ending::kJobMoves);
+    Close(entry, moves ? CloseReason::kMoved : CloseReason::kResolved, now);
+  }
+  return outcome;
+}
+
+void IncidentBook::DescribeEvent(Entry& entry, const Event& event) {
+  Incident& incident = entry.incident;
+  const HostEntry* host = site_.FindHost(event.node_host);
+  incident.event_type = event.event_type;
+  incident.job = event.job_id;
+  incident.gpu_util = event.gpu_util;
+  IncidentCulprit& culprit = incident.culprit;
+  culprit.host = event.node_host;
+  culprit.rack = SpokenRack(event.cluster_rack);
+  culprit.nic = event.nic;
+  if (event.rank) culprit.rank = *event.rank;
+  if (event.gpu_index && *event.gpu_index >= 0) culprit.gpu = *event.gpu_index;
+  if (host != nullptr) {
+    if (culprit.rack.empty()) culprit.rack = SpokenRack(host->rack);
+    culprit.unit = host->unit;
+    auto card = host->gpus.find(event.pci);
+    if (!culprit.gpu && card != host->gpus.end()) culprit.gpu = card->second;
+  }
+  entry.host_key = IdentityHost(event.node_host);
+  incident.evidence.clear();
+  if (!event.evidence.empty()) {
+    std::string line = Sanitise(event.evidence, 200);
+    incident.evidence.push_back({line, line});
+  }
+
+  SpeechFields fields;
+  fields.rack = culprit.rack;
+  fields.host = site_.SpokenHost(culprit.rack, event.node_host);
+  if (culprit.gpu) fields.gpu = std::to_string(*culprit.gpu);
+  if (event.gpu_util) fields.util = std::to_string(std::lround(*event.gpu_util));
+  fields.type = Sanitise(event.event_type, kSpokenFieldMax);
+  fields.job = Sanitise(event.job_id, kSpokenFieldMax);
+  // The sentence of the level: an event without words of its own that carries a utilisation.
+  incident.text = policy_.table.SpeakingFor(event).Sentence(policy_.language, fields);
+  entry.place = culprit.rack + '\n' + fields.host;
+}
+
+}  // namespace sentinel

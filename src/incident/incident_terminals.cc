@@ -1,0 +1,173 @@
+// The part of IncidentBook that looks at terminals: their buttons, their silence, what burns there.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "incident/identity.h"
+#include "incident/incident_book.h"
+#include "incident/lamp.h"
+#include "incident/speech_text.h"
+
+namespace sentinel {
+
+int IncidentBook::Acknowledge(const std::string& terminal,
+                              const std::vector<std::string>& incidents, const std::string& by,
+                              Moment now) {
+  std::vector<std::string> ids = incidents;
+  if (ids.empty()) {
+    auto it = burning_.find(terminal);
+    if (it == burning_.end()) return 0;
+    for (const BurningKey& key : it->second) ids.push_back(std::get<2>(key));
+  }
+  int acknowledged = 0;
+  for (const std::string& id : ids) {
+    Entry* found = FindEntry(id);
+    if (found == nullptr || found->incident.state != IncidentState::kOpen) continue;
+    Entry& entry = *found;
+    if (entry.incident.severity < Severity::kP1) continue;
+    entry.incident.state = IncidentState::kAcknowledged;
+    entry.incident.acknowledged = Acknowledgement{by, terminal, now.wall};
+    for (const auto& [name, lamp] : entry.lamps) {
+      if (lamp.burning) Burn(entry, name);
+    }
+    Changed(entry, IncidentChange::kAcknowledged);
+    ++acknowledged;
+    for (auto& [name, lamp] : entry.lamps) {
+      // The terminal with the button knows; one that is still being told is told the quiet form.
+      if (name == terminal && lamp.pending.empty()) continue;
+      Notify(entry, name, NotifyReason::kAcknowledged, entry.incident.severity,
+             LightMessage(entry.incident.severity, true, entry.incident.text), now);
+    }
+  }
+  return acknowledged;
+}
+
+namespace {
+
+Event OwnEvent(std::string type, std::string host) {
+  Event event;
+  event.event_type = std::move(type);
+  event.node_host = std::move(host);
+  return event;
+}
+constexpr const char* kTerminalUnreachable = "TERMINAL_UNREACHABLE";
+constexpr const char* kNodeSilent = "NODE_SILENT";
+
+}  // namespace
+
+// Nothing if it is known already.
+IncidentBook::Entry* IncidentBook::RaiseOwn(const Event& event, Moment now) {
+  const HostEntry* host = site_.FindHost(event.node_host);
+  std::string rack = host == nullptr ? "" : SpokenRack(host->rack);
+  std::string identity = EventIdentity(event, rack, IdentityHost(event.node_host));
+  if (FindOpen(identity) != nullptr) return nullptr;
+  MakeRoom(now);
+  Entry& entry = Create(std::move(identity), Source::kOwn, now);
+  entry.incident.count = 1;
+  entry.incident.last_seen = now;
+  DescribeEvent(entry, event);
+  const EventKind* kind = policy_.table.Find(event.event_type);
+  Open(entry, kind == nullptr ? Severity::kP1 : kind->severity, now);
+  return &entry;
+}
+
+void IncidentBook::EndOwn(const Event& event, Moment now) {
+  const HostEntry* host = site_.FindHost(event.node_host);
+  std::string rack = host == nullptr ? "" : SpokenRack(host->rack);
+  Entry* entry = FindOpen(EventIdentity(event, rack, IdentityHost(event.node_host)));
+  if (entry != nullptr) Close(*entry, CloseReason::kResolved, now);
+}
+
+void IncidentBook::OnTerminalLost(const std::string& terminal, Moment now) {
+  std::vector<std::string> stranded;
+  for (const auto& [severity, serial, id] : open_) {
+    const Entry& entry = *FindEntry(id);
+    auto lamp = entry.lamps.find(terminal);
+    if (lamp != entry.lamps.end() && !lamp->second.pending.empty()) stranded.push_back(id);
+  }
+  if (RaiseOwn(OwnEvent(kTerminalUnreachable, terminal), now) == nullptr) return;
+  for (const std::string& id : stranded) {
+    if (Entry* waiting = FindEntry(id)) TakeOver(*waiting, terminal, now);
+  }
+}
+
+void IncidentBook::OnTerminalBack(const std::string& terminal, Moment now) {
+  EndOwn(OwnEvent(kTerminalUnreachable, terminal), now);
+}
+
+void IncidentBook::OnTerminalForgot(const std::string& terminal, Moment now) {
+  auto burning = burning_.find(terminal);
+  if (burning == burning_.end()) return;
+  // The least severe first: each is louder than what is lit by then.
+  std::vector<std::string> ids;
+  for (const BurningKey& key : burning->second) ids.push_back(std::get<2>(key));
+  for (const std::string& id : ids) {
+    Entry& entry = *FindEntry(id);
+    Incident& incident = entry.incident;
+    Lamp& lamp = entry.lamps[terminal];
+    if (!lamp.pending.empty()) continue;  // it is about to be told
+    auto last = std::find_if(incident.notifications.rbegin(), incident.notifications.rend(),
+                             [&](const NotificationRecord& record) {
+                               return record.notification.terminal == terminal &&
+                                      record.state == NotificationState::kDelivered;
+                             });
+    bool acknowledged = incident.state == IncidentState::kAcknowledged;
+    if (last == incident.notifications.rend() ||
+        (acknowledged && last->notification.reason != NotifyReason::kAcknowledged)) {
+      // Its own button was pressed: it has never been told the quiet form.
+      Notify(entry, terminal, acknowledged ? NotifyReason::kAcknowledged : NotifyReason::kRepeated,
+             incident.severity, LightMessage(incident.severity, acknowledged, incident.text), now);
+      continue;
+    }
+    last->state = NotificationState::kPending;
+    lamp.pending = last->notification.id;
+    actions_.notifications.push_back(last->notification);
+    Touch(entry);
+  }
+}
+
+void IncidentBook::OnNodeSilent(const std::string& host, Moment now) {
+  RaiseOwn(OwnEvent(kNodeSilent, host), now);
+}
+
+void IncidentBook::OnNodeBack(const std::string& host, Moment now) {
+  EndOwn(OwnEvent(kNodeSilent, host), now);
+}
+
+IncidentBook::BurningKey IncidentBook::KeyOf(const Entry& entry) const {
+  bool loud = entry.incident.state == IncidentState::kOpen;
+  return {2 * static_cast<int>(entry.incident.severity) + (loud ? 1 : 0), entry.serial,
+          entry.incident.id};
+}
+
+void IncidentBook::Burn(Entry& entry, const std::string& terminal) {
+  std::optional<BurningKey>& place = entry.lamps[terminal].burning;
+  std::set<BurningKey>& burning = burning_[terminal];
+  if (place) burning.erase(*place);
+  place = KeyOf(entry);
+  burning.insert(*place);
+}
+
+void IncidentBook::Extinguish(Entry& entry) {
+  for (auto& [terminal, lamp] : entry.lamps) {
+    if (lamp.burning) burning_[terminal].erase(*lamp.burning);
+    lamp.burning.reset();
+  }
+}
+
+TerminalMessage IncidentBook::Picture(const Notification& notification) const {
+  auto it = burning_.find(notification.terminal);
+  if (it == burning_.end() || it->second.empty()) return notification.message;
+  const BurningKey& top = *it->second.rbegin();
+  const std::string& id = std::get<2>(top);
+  if (id == notification.incident) return notification.message;
+  const Incident& burning = entries_.at(id)->incident;
+  if (notification.severity != Severity::kNormal && notification.urgency >= burning.severity) {
+    return notification.message;
+  }
+  return UnderLightOf(
+      notification.message,
+      LightMessage(burning.severity, burning.state == IncidentState::kAcknowledged, burning.text));
+}
+
+}  // namespace sentinel
