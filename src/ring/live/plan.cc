@@ -24,7 +24,7 @@ constexpr std::array<Names<LiveFunc>, 5> kFuncs{{{LiveFunc::kAllReduce, "AllRedu
                                                  {LiveFunc::kSend, "Send"},
                                                  {LiveFunc::kRecv, "Recv"}}};
 
-constexpr std::array<Names<LiveFault>, 14> kFaults{
+constexpr std::array<Names<LiveFault>, 15> kFaults{
     {{LiveFault::kAbsent, "absent"},
      {LiveFault::kStopMid, "stop-mid"},
      {LiveFault::kFreezeKernel, "freeze-kernel"},
@@ -38,7 +38,8 @@ constexpr std::array<Names<LiveFault>, 14> kFaults{
      {LiveFault::kCheckpoint, "checkpoint"},
      {LiveFault::kEval, "eval"},
      {LiveFault::kFirstIteration, "first-iteration"},
-     {LiveFault::kLoader, "loader"}}};
+     {LiveFault::kLoader, "loader"},
+     {LiveFault::kExit, "exit"}}};
 
 template <typename T, size_t kSize>
 std::string_view NameIn(const std::array<Names<T>, kSize>& names, T value) {

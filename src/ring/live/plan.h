@@ -70,6 +70,7 @@ enum class LiveFault {
   kEval,            // computes for S before its next call
   kFirstIteration,  // computes for S before the first call of all
   kLoader,          // waits S for a child process that reads and decodes
+  kExit,            // the process leaves with 1 before its next call, as on an exception
 };
 
 struct PlannedFault {
@@ -109,6 +110,9 @@ struct JobPlan {
   // How long each rank stays between its last iteration and the destruction of its communicators;
   // empty: not at all.
   std::vector<Duration> leave_after;
+  // Ranks that handle SIGTERM as a Python program with a handler does: they leave before their next
+  // call, with 143, but as long as they wait for an operation they go on waiting. The others die.
+  std::vector<Rank> handle_sigterm;
 
   static constexpr size_t kFaultsMax = 4;
   static constexpr size_t kCommsMax = 32;

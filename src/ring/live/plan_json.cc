@@ -103,6 +103,7 @@ JobPlan Read(const json& from) {
   for (const json& ns : from.at("leave_after_ns")) {
     plan.leave_after.emplace_back(ns.get<int64_t>());
   }
+  plan.handle_sigterm = from.at("handle_sigterm").get<std::vector<Rank>>();
   return plan;
 }
 
@@ -163,7 +164,8 @@ std::string JobPlanJson(const JobPlan& plan) {
                {"faults", json::array()},
                {"listen_ports", plan.listen_ports},
                {"edges", json::array()},
-               {"leave_after_ns", json::array()}};
+               {"leave_after_ns", json::array()},
+               {"handle_sigterm", plan.handle_sigterm}};
   for (const LiveComm& comm : plan.comms) {
     written["comms"].push_back({{"id", comm.id},
                                 {"name", comm.name},

@@ -15,13 +15,13 @@ struct LiveRankOptions {
   std::string plugin;  // empty: none is loaded, as with NCCL_PROFILER_PLUGIN=none
   int abi_max = kProfilerAbiNewest;
   int ledger_fd = -1;
-  std::string
-      scratch;  // folder for what a checkpoint writes and a loader reads; made by the parent
+  // Folder of this start of the job, empty at first: for what the ranks of a node share, a
+  // checkpoint writes and a loader reads.
+  std::string scratch;
 };
 
 // Returns the exit code of the process: 0 after a clean finish, 1 after a failure (which the ledger
-// tells). On SIGTERM it behaves as a Python program does: it leaves before its next call, with 143
-// and without destroying anything, but as long as it waits for an operation it goes on waiting.
+// tells), 143 where JobPlan::handle_sigterm has it leave on SIGTERM, which destroys nothing.
 int RunLiveRank(const LiveRankOptions& options);
 
 }  // namespace sentinel
