@@ -68,7 +68,7 @@ void Links::Unmap::operator()(void* memory) const { munmap(memory, bytes); }
 void Links::Free::operator()(void* memory) const { std::free(memory); }
 
 Result<Links> Links::Make(const JobPlan& plan, Rank rank, Wires wires, const std::string& folder,
-                          KernelBell& kernel, Bell& proxy) {
+                          Bell& proxy) {
   Links links;
   for (const WireName& name : WiresOf(plan, rank)) {
     const LiveComm& comm = CommOf(plan, name.comm);
@@ -88,11 +88,11 @@ Result<Links> Links::Make(const JobPlan& plan, Rank rank, Wires wires, const std
       auto end = std::make_unique<FifoEnd>(FifoEnd{fifo, &proxy});
       if (sends) {
         auto lane = std::make_unique<SendLane>(
-            SendLane{SendConnection(std::move(fd), plan.transport), fifo, &kernel, peer, {}});
+            SendLane{SendConnection(std::move(fd), plan.transport), fifo, peer, {}});
         links.to_[name] = {std::move(lane), std::move(end)};
       } else {
         auto lane = std::make_unique<ReceiveLane>(
-            ReceiveLane{ReceiveConnection(std::move(fd), plan.transport), fifo, &kernel, peer, {}});
+            ReceiveLane{ReceiveConnection(std::move(fd), plan.transport), fifo, peer, {}});
         links.from_[name] = {std::move(lane), std::move(end)};
       }
       continue;

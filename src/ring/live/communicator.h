@@ -32,9 +32,9 @@ using ReceiveLink = Link<ReceiveLane>;
 class Links {
  public:
   // `wires` are those of WiresOf that cross the network, `folder` is where the node's ranks share
-  // memory. `kernel` is our own card's bell, `proxy` our progress thread's; both outlive this.
+  // memory. `proxy` is our progress thread's bell and outlives this.
   static Result<Links> Make(const JobPlan& plan, Rank rank, Wires wires, const std::string& folder,
-                            KernelBell& kernel, Bell& proxy);
+                            Bell& proxy);
 
   // CHECKs that there is one.
   SendLink& To(const WireName& name);

@@ -87,9 +87,11 @@ void Enqueuer::Announce(const std::vector<std::shared_ptr<Task>>& tasks,
 
 std::shared_ptr<Task> Enqueuer::MakeTask(const LiveCall& call, OperationNames& names) const {
   const Communicator& comm = comms_.at(call.comm);
-  const int channels = IsP2p(call.func) ? 1 : plan_.channels;
-  return std::make_shared<Task>(call, Pattern(plan_.seed, names.Next(call)), comm.rank,
-                                static_cast<int>(comm.comm->members.size()), channels);
+  const int ranks = static_cast<int>(comm.comm->members.size());
+  const int channels =
+      ChannelsFor(call.func, call.count, ranks, plan_.channels, plan_.slice_bytes / sizeof(float));
+  return std::make_shared<Task>(call, Pattern(plan_.seed, names.Next(call)), comm.rank, ranks,
+                                channels);
 }
 
 Kernel Enqueuer::KernelFor(const std::vector<std::shared_ptr<Task>>& tasks) {

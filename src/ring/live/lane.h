@@ -14,7 +14,6 @@ template <typename Connection>
 struct Lane {
   Connection wire;
   Fifo fifo;
-  Bell* kernel;
   Rank peer = 0;               // in the communicator
   std::deque<uint64_t> turns;  // numbers of the operations taken up and not yet finished
 };

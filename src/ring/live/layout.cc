@@ -2,23 +2,23 @@
 #include <string>
 
 #include "ring/live/plan.h"
+#include "ring/live/schedule.h"
 
 namespace sentinel {
 namespace {
 
 constexpr int kRanksMax = 64;
 constexpr int kChannels = 2;
-constexpr size_t kSliceBytes = 16 * 1024;
-// Less than a slice on either side of a connection, so that a sender feels it when nobody reads.
-constexpr size_t kSocketBytes = 8 * 1024;
+constexpr size_t kSliceBytes = 4 * 1024;
+// A few slices fit into a connection and no operation does, so that a sender feels it when nobody
+// reads.
+constexpr size_t kSocketBytes = 4 * 1024;
 constexpr size_t kFloatsPerSlice = kSliceBytes / sizeof(float);
-constexpr size_t kSlicesPerChunk = 2;
 constexpr size_t kMessageSteps = 12;  // of half a slice
 constexpr size_t kMessage = kMessageSteps * kFloatsPerSlice / 2;
 constexpr uint64_t kCommIdStep = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio: spreads well
 
-// Elements each rank keeps of a ReduceScatter: one chunk on every channel.
-constexpr size_t kShare = kChannels * kSlicesPerChunk * kFloatsPerSlice;
+constexpr size_t kChunk = kSlicesPerChunk * kFloatsPerSlice;
 
 size_t AddComm(JobPlan* plan, std::string name, LiveCommKind kind, std::vector<Rank> members) {
   LiveComm comm;
@@ -47,13 +47,13 @@ std::vector<Rank> EveryRank(int ranks) {
 
 void LayOutRing(JobPlan* plan, bool collectives) {
   const size_t world = AddComm(plan, "world", LiveCommKind::kNet, EveryRank(plan->ranks));
-  const size_t all = kShare * static_cast<size_t>(plan->ranks);
+  const size_t all = kChannels * kChunk * static_cast<size_t>(plan->ranks);  // one loop
   for (Rank rank = 0; rank < plan->ranks; ++rank) {
     std::vector<LiveGroup>& groups = plan->program[static_cast<size_t>(rank)];
     if (collectives) {
       groups.push_back({{world, LiveFunc::kAllReduce, all, -1}});
-      groups.push_back({{world, LiveFunc::kReduceScatter, kShare, -1}});
-      groups.push_back({{world, LiveFunc::kAllGather, kShare, -1}});
+      groups.push_back({{world, LiveFunc::kReduceScatter, kChunk, -1}});
+      groups.push_back({{world, LiveFunc::kAllGather, kChunk, -1}});
     }
     groups.push_back(Shift(world, rank, plan->ranks));
   }
@@ -87,11 +87,11 @@ void LayOutMixed(JobPlan* plan) {
     const Rank stage = rank / 2;
     if (stage > 0) groups.push_back({{pipes[chain], LiveFunc::kRecv, kMessage, stage - 1}});
     const size_t pair = pairs[static_cast<size_t>(stage)];
-    groups.push_back({{pair, LiveFunc::kAllReduce, 2 * kShare, -1}});
+    groups.push_back({{pair, LiveFunc::kAllReduce, 2 * kChannels * kChunk, -1}});
     if (stage + 1 < stages) {
       groups.push_back({{pipes[chain], LiveFunc::kSend, kMessage, stage + 1}});
     }
-    const size_t all = kShare * static_cast<size_t>(stages);
+    const size_t all = kChannels * kChunk * static_cast<size_t>(stages);
     groups.push_back({{rings[chain], LiveFunc::kAllReduce, all, -1}});
   }
 }

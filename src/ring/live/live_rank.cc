@@ -49,8 +49,7 @@ Status LiveRank::Connect() {
   }
   Wiring wiring = TRY(Wiring::Listen(plan_, rank_));
   Wires wires = TRY(wiring.Connect(outgoing, incoming, kConnectWithin));
-  Links links =
-      TRY(Links::Make(plan_, rank_, std::move(wires), scratch_, *kernel_bell_, *proxy_bell_));
+  Links links = TRY(Links::Make(plan_, rank_, std::move(wires), scratch_, *proxy_bell_));
   links_.emplace(std::move(links));
   return {};
 }
@@ -71,7 +70,7 @@ Status LiveRank::Open(const std::string& plugin, int abi_max) {
   BlockTermination();  // the threads are to inherit that
   device_.emplace(*kernel_bell_, *proxy_bell_, ledger_);
   const int local_ranks = plan_.ranks / static_cast<int>(plan_.hosts.size());
-  proxy_.emplace(*proxy_bell_, *profiler_, ledger_, comms_.begin()->second.profiled,
+  proxy_.emplace(*proxy_bell_, *kernel_bell_, *profiler_, ledger_, comms_.begin()->second.profiled,
                  links_->SendLanes(), links_->ReceiveLanes(), local_ranks);
   UnblockTermination();
   enqueuer_.emplace(plan_, rank_, *profiler_, comms_, *links_, *device_, *proxy_);

@@ -61,7 +61,7 @@ enum class LiveFault {
   kFreezeKernel,    // the kernel stops in the middle of an operation
   kFreezeProxy,     // the proxy thread stops before it takes the operation up
   kFreezeProxyMid,  // the proxy thread stops in the middle of an operation
-  kMismatch,        // calls with half the count
+  kMismatch,        // calls with an eighth less of the count
   kMismatchOrder,   // calls two collectives in the other order
   kMissingSend,     // leaves out one Send
   kSlowKernel,      // a slice every half second, from then on

@@ -17,13 +17,14 @@ constexpr size_t kThreadNameMax = 15;  // the kernel's limit, to which NCCL's na
 
 }  // namespace
 
-Proxy::Proxy(ProxyBell& bell, const Profiler& profiler, LiveLedger& ledger,
+Proxy::Proxy(ProxyBell& bell, Bell& kernel, const Profiler& profiler, LiveLedger& ledger,
              const ProfiledComm& comm, std::vector<SendLane*> send_lanes,
              std::vector<ReceiveLane*> receive_lanes, int local_ranks)
     : bell_(bell),
+      kernel_(kernel),
       profiler_(profiler),
       ledger_(ledger),
-      around_{profiler, ledger},
+      around_{profiler, ledger, false},
       comm_(comm),
       send_lanes_(std::move(send_lanes)),
       receive_lanes_(std::move(receive_lanes)),
@@ -117,12 +118,6 @@ bool Proxy::TakeUp() {
 }
 
 bool Proxy::Pass() {
-  for (SendLane* lane : send_lanes_) {
-    if (!lane->turns.empty()) lane->wire.Progress();
-  }
-  for (ReceiveLane* lane : receive_lanes_) {
-    if (!lane->turns.empty()) lane->wire.Progress();
-  }
   bool moved = false;
   for (const std::unique_ptr<ProxyWork>& work : works_) moved = work->Progress() || moved;
   for (const ProxyOp* op : ops_) {
@@ -138,18 +133,29 @@ bool Proxy::Pass() {
 // where something is to be sent or received, the kernel and the host ring.
 void Proxy::Wait() {
   TellBroken();
+  // Once for all that came forward: waking the card costs more than a slice.
+  if (std::exchange(around_.kernel_due, false)) kernel_.Ring();
   std::vector<pollfd> polled{{bell_.fd(), POLLIN, 0}};
-  const auto add = [&polled](int fd, short wants) {
-    if (wants != 0) polled.push_back({fd, wants, 0});
-  };
-  for (const SendLane* lane : send_lanes_) {
-    if (!lane->turns.empty()) add(lane->wire.fd(), lane->wire.Wants());
+  std::vector<SendLane*> sending;
+  std::vector<ReceiveLane*> receiving;
+  for (SendLane* lane : send_lanes_) {
+    if (lane->turns.empty() || lane->wire.Wants() == 0) continue;
+    polled.push_back({lane->wire.fd(), lane->wire.Wants(), 0});
+    sending.push_back(lane);
   }
-  for (const ReceiveLane* lane : receive_lanes_) {
-    if (!lane->turns.empty()) add(lane->wire.fd(), lane->wire.Wants());
+  for (ReceiveLane* lane : receive_lanes_) {
+    if (lane->turns.empty() || lane->wire.Wants() == 0) continue;
+    polled.push_back({lane->wire.fd(), lane->wire.Wants(), 0});
+    receiving.push_back(lane);
   }
   poll(polled.data(), polled.size(), -1);
   if (polled[0].revents != 0) bell_.Hush();
+  for (size_t i = 0; i < sending.size(); ++i) {
+    if (polled[1 + i].revents != 0) sending[i]->wire.Progress();
+  }
+  for (size_t i = 0; i < receiving.size(); ++i) {
+    if (polled[1 + sending.size() + i].revents != 0) receiving[i]->wire.Progress();
+  }
 }
 
 // Where NCCL would note a remote error for the host to find: the operations stay as they are, and

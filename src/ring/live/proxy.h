@@ -27,11 +27,11 @@ struct ProxyRequest {
 
 class Proxy {
  public:
-  // `comm` is the one in whose name the thread's own doings are announced. Lanes outlive it.
-  // `local_ranks` is what NCCL numbers the thread by.
-  Proxy(ProxyBell& bell, const Profiler& profiler, LiveLedger& ledger, const ProfiledComm& comm,
-        std::vector<SendLane*> send_lanes, std::vector<ReceiveLane*> receive_lanes,
-        int local_ranks);
+  // `bell` wakes the thread, `kernel` the card. `comm` is the one in whose name the thread's own
+  // doings are announced. Lanes outlive it. `local_ranks` is what NCCL numbers the thread by.
+  Proxy(ProxyBell& bell, Bell& kernel, const Profiler& profiler, LiveLedger& ledger,
+        const ProfiledComm& comm, std::vector<SendLane*> send_lanes,
+        std::vector<ReceiveLane*> receive_lanes, int local_ranks);
   ~Proxy();  // once it has finished all that was appended
 
   // One call of the host's: taken up in this order.
@@ -47,6 +47,7 @@ class Proxy {
   [[noreturn]] void Freeze(size_t fault);
 
   ProxyBell& bell_;
+  Bell& kernel_;
   const Profiler& profiler_;
   LiveLedger& ledger_;
   const ProxySurroundings around_;

@@ -83,7 +83,7 @@ bool SendOp::Progress() {
   if (done_ < transmitted_ && lane_.wire.Done() > first_ + done_) {
     CloseStep();
     lane_.fifo.Consume();
-    lane_.kernel->Ring();
+    around_.kernel_due = true;
     moved = true;
   }
   if (Finished()) {
@@ -128,7 +128,7 @@ bool ReceiveOp::Progress() {
     around_.profiler.StepState(Step(transmitted_), nccl::kStepRecvGpuWait, bytes_last_);
     lane_.fifo.Produce(lane_.wire.BytesOf(first_ + transmitted_));
     ++transmitted_;
-    lane_.kernel->Ring();
+    around_.kernel_due = true;
     moved = true;
   }
   if (done_ < transmitted_ && lane_.fifo.Consumed() > first_ + done_) {

@@ -18,6 +18,7 @@ namespace sentinel {
 struct ProxySurroundings {
   const Profiler& profiler;
   LiveLedger& ledger;
+  mutable bool kernel_due = false;  // the kernel has something new to see
 };
 
 class ProxyWork {

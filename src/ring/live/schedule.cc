@@ -109,6 +109,15 @@ std::vector<SliceMove> MovesOf(const OperationShape& shape) {
   return moves;
 }
 
+int ChannelsFor(LiveFunc func, size_t count, int ranks, int channels_max, size_t slice) {
+  if (func == LiveFunc::kSend || func == LiveFunc::kRecv) return 1;
+  const size_t chunk = slice * kSlicesPerChunk;
+  const size_t share =
+      func == LiveFunc::kAllReduce ? DivideUp(count, static_cast<size_t>(ranks)) : count;
+  return static_cast<int>(
+      std::clamp(DivideUp(share, chunk), size_t{1}, static_cast<size_t>(channels_max)));
+}
+
 size_t InputCount(const OperationShape& shape) {
   switch (shape.func) {
     case LiveFunc::kAllReduce:

@@ -53,6 +53,10 @@ struct OperationShape {
 // that send, as every other with the same count.
 std::vector<SliceMove> MovesOf(const OperationShape& shape);
 
+// How many channels an operation of this size uses, of `channels_max`: as many as get at least part
+// of a chunk for every rank. Send and Recv use one.
+int ChannelsFor(LiveFunc func, size_t count, int ranks, int channels_max, size_t slice);
+
 size_t InputCount(const OperationShape& shape);
 size_t OutputCount(const OperationShape& shape);
 
