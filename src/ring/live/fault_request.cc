@@ -26,7 +26,7 @@ constexpr LiveFault kInside[] = {
     LiveFault::kFreezeProxy,    LiveFault::kFreezeProxyMid, LiveFault::kMismatch,
     LiveFault::kMismatchOrder,  LiveFault::kMissingSend,    LiveFault::kSlowKernel,
     LiveFault::kLate,           LiveFault::kCheckpoint,     LiveFault::kEval,
-    LiveFault::kFirstIteration, LiveFault::kLoader,
+    LiveFault::kFirstIteration, LiveFault::kLoader,         LiveFault::kExit,
 };
 constexpr int64_t kSecondsMax = 24 * 3600;
 

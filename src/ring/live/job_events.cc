@@ -28,9 +28,10 @@ std::string CommId(uint64_t id) {
 
 }  // namespace
 
-void JobEvents::Ready(const JobPlan& plan, const std::string& run_dir,
+void JobEvents::Ready(const JobPlan& plan, const std::string& job, const std::string& run_dir,
                       const std::vector<int>& pids) {
   Json json{{"event", "ready"}, {"ranks", plan.ranks}, {"run_dir", run_dir}};
+  json["job"] = job;
   json["hosts"] = plan.hosts;
   json["transport"] = Name(plan.transport);
   json["pids"] = pids;

@@ -19,7 +19,8 @@ class JobEvents {
  public:
   explicit JobEvents(EventLog& log) : log_(log) {}  // which outlives it
 
-  void Ready(const JobPlan& plan, const std::string& run_dir, const std::vector<int>& pids);
+  void Ready(const JobPlan& plan, const std::string& job, const std::string& run_dir,
+             const std::vector<int>& pids);
   void Start(Instant when);
   void Healthy(Instant when, uint64_t iterations, uint64_t operations);  // rank 0's
   void Armed(Instant when, uint64_t iteration);

@@ -13,6 +13,7 @@ Result<LiveChild> LiveChild::Spawn(Rank rank, ChildCommand command) {
 Status LiveChild::Bury() {
   const std::optional<int> end = process_.Reap();
   if (!end || doomed_) return {};
+  if (exit_fault_ && ledger_.FaultBeganAt(*exit_fault_)) return {};
   if (*end == 0 && ledger_.phase() == LiveLedger::Phase::kFinished) return {};
   const std::string who = "rank " + std::to_string(rank_) + ": ";
   if (const std::optional<std::string> why = ledger_.Failure()) {

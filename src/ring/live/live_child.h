@@ -30,6 +30,9 @@ class LiveChild {
     process_.Signal(signal);
   }
 
+  // It may leave by itself once this fault of the plan has begun.
+  void MayExitAt(size_t fault) { exit_fault_ = fault; }
+
   // Whether it has ended, and, once, what is wrong with that: it failed, or ended where nobody had
   // told it to.
   Status Bury();
@@ -43,6 +46,7 @@ class LiveChild {
   ChildProcess process_;
   LiveLedger ledger_;
   bool doomed_ = false;
+  std::optional<size_t> exit_fault_;
 };
 
 }  // namespace sentinel

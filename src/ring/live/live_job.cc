@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <utility>
@@ -23,7 +24,7 @@ constexpr Duration kReadyWithin = std::chrono::seconds(60);
 // A job in which nothing has been received for so long after a fault is said to have stalled.
 constexpr Duration kStalledFor = std::chrono::seconds(1);
 // A job that is told to finish and has not for so long hangs, and is ended.
-constexpr Duration kFinishWithin = std::chrono::seconds(30);
+constexpr Duration kFinishWithin = std::chrono::seconds(15);
 // What all ranks are told about an iteration lies so far ahead of the newest.
 constexpr uint64_t kIterationsAhead = 2;
 // A slice a period passes on a slow wire with what a sender puts around it.
@@ -63,6 +64,8 @@ Result<JobPlan> PlanJob(const LiveJobOptions& options) {
       for (int rank = 0; rank < plan.ranks; ++rank) {
         plan.leave_after.push_back(fault.lasting * rank / std::max(1, plan.ranks - 1));
       }
+    } else if (std::get<OutsideFault>(fault.what) == OutsideFault::kCancel) {
+      for (Rank rank = 0; rank < plan.ranks; ++rank) plan.handle_sigterm.push_back(rank);
     }
   }
   if (plan.faults.size() > JobPlan::kFaultsMax) {
@@ -93,15 +96,11 @@ Result<std::unique_ptr<LiveJob>> LiveJob::Prepare(const LiveJobOptions& options,
   job->ports_.emplace(std::move(ports));
   job->plan_.listen_ports = job->ports_->ports();
   TRY(job->StartRelay());
-  const std::string scratch = job->run_dir_ + "/scratch";
-  if (mkdir(scratch.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error{ErrorCode::kIo, scratch + ": " + std::strerror(errno)};
-  }
   TRY(job->SpawnRanks());
   TRY(job->AwaitReady());
   std::vector<int> pids;
   for (const LiveChild& rank : job->ranks_) pids.push_back(rank.pid());
-  job->events_.Ready(job->plan_, job->run_dir_, pids);
+  job->events_.Ready(job->plan_, job->job_, job->run_dir_, pids);
   return job;
 }
 
@@ -155,11 +154,18 @@ Status LiveJob::WritePlan() {
 Status LiveJob::SpawnRanks() {
   TRY(WritePlan());
   ranks_.clear();
+  // What an earlier start has left there would be taken for this one's.
+  const std::string scratch = run_dir_ + "/scratch";
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch, ignored);
+  if (mkdir(scratch.c_str(), 0700) != 0) {
+    return Error{ErrorCode::kIo, scratch + ": " + std::strerror(errno)};
+  }
   for (Rank rank = 0; rank < plan_.ranks; ++rank) {
     ChildCommand command;
     command.arguments = {"--live-rank", std::to_string(rank),
                          "--plan",      run_dir_ + "/plan.json",
-                         "--scratch",   run_dir_ + "/scratch",
+                         "--scratch",   scratch,
                          "--plugin",    options_.plugin.empty() ? "none" : options_.plugin,
                          "--abi",       std::to_string(options_.abi_max)};
     command.environment = {
@@ -171,6 +177,10 @@ Status LiveJob::SpawnRanks() {
         "WORLD_SIZE=" + std::to_string(plan_.ranks),
         "NCCL_PROFILER_PLUGIN=" + (options_.plugin.empty() ? "none" : options_.plugin)};
     LiveChild child = TRY(LiveChild::Spawn(rank, std::move(command)));
+    for (size_t i = 0; i < plan_.faults.size(); ++i) {
+      const PlannedFault& fault = plan_.faults[i];
+      if (fault.kind == LiveFault::kExit && fault.rank == rank) child.MayExitAt(i);
+    }
     ranks_.push_back(std::move(child));
   }
   return {};
@@ -215,6 +225,8 @@ Result<LiveOutcome> LiveJob::Run() {
 void LiveJob::End() {
   ranks_.clear();  // kills and reaps whoever is left
   relay_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(run_dir_ + "/scratch", ignored);
   events_.End(MonotonicNow());
 }
 
