@@ -119,25 +119,48 @@ Result<std::string> ProcFiles::MountNamespace(int pid) const {
   return std::string(name, static_cast<size_t>(got));
 }
 
+namespace {
+
+// A path with ".." would leave the hierarchy; the kernel writes such paths for processes outside
+// our cgroup namespace.
+bool Inside(const std::string& path) {
+  return !path.empty() && path.find("..") == std::string::npos;
+}
+
+}  // namespace
+
+// A file of its v2 cgroup, wherever that hierarchy is mounted.
+Result<std::string> ProcFiles::Unified(const ProcCgroup& cgroup, const char* name) const {
+  Result<std::string> text = Error{ErrorCode::kNotFound, "not in a v2 cgroup"};
+  if (!Inside(cgroup.unified)) return text;
+  for (const char* hierarchy : {"", "/unified"}) {
+    text = ReadWhole(cgroup_ + hierarchy + cgroup.unified + "/" + name, kTextBytesMax);
+    if (text.ok()) break;
+  }
+  return text;
+}
+
 bool ProcFiles::Frozen(const ProcCgroup& cgroup) const {
-  // A path with ".." would leave the hierarchy; the kernel writes such paths for processes outside
-  // our cgroup namespace.
-  const auto inside = [](const std::string& path) {
-    return !path.empty() && path.find("..") == std::string::npos;
-  };
-  if (inside(cgroup.unified)) {
-    for (const char* hierarchy : {"", "/unified"}) {
-      const Result<std::string> events =
-          ReadWhole(cgroup_ + hierarchy + cgroup.unified + "/cgroup.events", kTextBytesMax);
-      if (events.ok() && CgroupEventsFrozen(*events)) return true;
-    }
-  }
-  if (inside(cgroup.freezer)) {
-    const Result<std::string> state =
-        ReadWhole(cgroup_ + "/freezer" + cgroup.freezer + "/freezer.state", kTextBytesMax);
-    if (state.ok() && state->rfind("FROZEN", 0) == 0) return true;
-  }
-  return false;
+  const Result<std::string> events = Unified(cgroup, "cgroup.events");
+  if (events.ok() && CgroupEventsFrozen(*events)) return true;
+  if (!Inside(cgroup.freezer)) return false;
+  const Result<std::string> state =
+      ReadWhole(cgroup_ + "/freezer" + cgroup.freezer + "/freezer.state", kTextBytesMax);
+  return state.ok() && state->rfind("FROZEN", 0) == 0;
+}
+
+std::optional<bool> ProcFiles::Empty(const ProcCgroup& cgroup) const {
+  const Result<std::string> events = Unified(cgroup, "cgroup.events");
+  return events.ok() ? CgroupEventsEmpty(*events) : std::nullopt;
+}
+
+std::optional<uint64_t> ProcFiles::OomKills(const ProcCgroup& cgroup) const {
+  const Result<std::string> events = Unified(cgroup, "memory.events");
+  if (events.ok()) return OomKillsIn(*events);
+  if (!Inside(cgroup.memory)) return std::nullopt;
+  const Result<std::string> control =
+      ReadWhole(cgroup_ + "/memory" + cgroup.memory + "/memory.oom_control", kTextBytesMax);
+  return control.ok() ? OomKillsIn(*control) : std::nullopt;
 }
 
 }  // namespace sentinel

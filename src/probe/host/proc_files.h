@@ -1,6 +1,7 @@
 // The files of /proc and /sys/fs/cgroup, read. Thin: what they mean is proc_text.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,11 +51,16 @@ class ProcFiles {
   Result<std::string> MountNamespace(int pid) const;
 
   bool Frozen(const ProcCgroup& cgroup) const;
+  // Whether no process is left in it; nothing where that cannot be told, also once it is removed.
+  std::optional<bool> Empty(const ProcCgroup& cgroup) const;
+  // Processes of it killed for want of memory, ever; nothing where that cannot be told.
+  std::optional<uint64_t> OomKills(const ProcCgroup& cgroup) const;
 
   const std::string& proc() const { return proc_; }
 
  private:
   std::string File(int pid, const char* name) const;
+  Result<std::string> Unified(const ProcCgroup& cgroup, const char* name) const;
 
   std::string proc_;
   std::string cgroup_;

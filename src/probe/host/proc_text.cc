@@ -43,6 +43,17 @@ std::optional<std::string_view> After(std::string_view line, std::string_view ke
 }
 
 constexpr uint64_t kSigtermBit = uint64_t{1} << (15 - 1);
+constexpr uint64_t kSigkillBit = uint64_t{1} << (9 - 1);
+constexpr uint64_t kPfExiting = 4;  // include/linux/sched.h
+
+// The number behind `key` in a file of "key number" lines.
+std::optional<uint64_t> Keyed(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    std::string_view line = Line(&text);
+    if (Word(&line) == key) return Number<uint64_t>(Word(&line));
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -62,6 +73,7 @@ Result<ProcStat> ParseProcStat(std::string_view text) {
   std::string_view fields[20];  // from field 4, the parent, to field 22, the start
   for (int i = 4; i <= 22; ++i) fields[i - 4] = Word(&rest);
   const auto parent = Number<int>(fields[0]);
+  const auto flags = Number<uint64_t>(fields[9 - 4]);
   const auto user = Number<uint64_t>(fields[14 - 4]);
   const auto system = Number<uint64_t>(fields[15 - 4]);
   const auto start = Number<uint64_t>(fields[22 - 4]);
@@ -69,6 +81,7 @@ Result<ProcStat> ParseProcStat(std::string_view text) {
   stat.parent = *parent;
   stat.cpu_ticks = *user + *system;
   stat.start_ticks = *start;
+  stat.exiting = (flags.value_or(0) & kPfExiting) != 0;
   return stat;
 }
 
@@ -114,6 +127,7 @@ ProcStatus ParseProcStatus(std::string_view text) {
         if (!pending) continue;
         const uint64_t set = Number<uint64_t>(Word(&*pending), 16).value_or(0);
         status.sigterm_pending = status.sigterm_pending || (set & kSigtermBit) != 0;
+        status.sigkill_pending = status.sigkill_pending || (set & kSigkillBit) != 0;
       }
     }
   }
@@ -142,6 +156,7 @@ ProcCgroup ParseProcCgroup(std::string_view text) {
     const std::string path(line.substr(second + 1));
     if (line.substr(0, first) == "0" && controllers.empty()) cgroup.unified = path;
     if (controllers == "freezer") cgroup.freezer = path;
+    if (controllers == "memory") cgroup.memory = path;
     cgroup.all.push_back(path);
   }
   return cgroup;
@@ -160,13 +175,15 @@ std::optional<std::string> EnvironValue(std::string_view environ, std::string_vi
   return std::nullopt;
 }
 
-bool CgroupEventsFrozen(std::string_view text) {
-  while (!text.empty()) {
-    std::string_view line = Line(&text);
-    if (Word(&line) == "frozen") return Word(&line) == "1";
-  }
-  return false;
+bool CgroupEventsFrozen(std::string_view text) { return Keyed(text, "frozen") == 1u; }
+
+std::optional<bool> CgroupEventsEmpty(std::string_view text) {
+  const std::optional<uint64_t> populated = Keyed(text, "populated");
+  if (!populated) return std::nullopt;
+  return *populated == 0;
 }
+
+std::optional<uint64_t> OomKillsIn(std::string_view text) { return Keyed(text, "oom_kill"); }
 
 std::optional<BoardName> ParseBoardName(std::string_view name) {
   constexpr std::string_view kPrefix = "gpu-sentinel.";
@@ -178,6 +195,15 @@ std::optional<BoardName> ParseBoardName(std::string_view name) {
   const auto ticks = Number<uint64_t>(name.substr(dot + 1));
   if (!pid || *pid <= 0 || !ticks) return std::nullopt;
   return BoardName{*pid, *ticks};
+}
+
+std::optional<int> ParseBoardPlace(std::string_view text) {
+  constexpr std::string_view kStart = "gpu-sentinel board 1 fd ";
+  if (!text.starts_with(kStart) || !text.ends_with('\n')) return std::nullopt;
+  text.remove_prefix(kStart.size());
+  text.remove_suffix(1);
+  const auto number = Number<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 }  // namespace sentinel

@@ -20,6 +20,7 @@ struct ProcStat {
   int parent = 0;
   uint64_t cpu_ticks = 0;    // user and system, of the whole process or of the one thread
   uint64_t start_ticks = 0;  // since boot
+  bool exiting = false;      // it will not run again; a GPU's driver may need seconds to let it go
 };
 Result<ProcStat> ParseProcStat(std::string_view text);
 
@@ -32,6 +33,7 @@ struct ProcStatus {
   std::vector<int> pids;       // NSpid: as each pid namespace sees it, outermost first
   std::vector<uint32_t> uids;  // real, effective, saved, file system
   bool sigterm_pending = false;
+  bool sigkill_pending = false;  // nothing can take that back
 };
 ProcStatus ParseProcStatus(std::string_view text);
 
@@ -46,6 +48,7 @@ ProcIo ParseProcIo(std::string_view text);
 struct ProcCgroup {
   std::string unified;           // path of the v2 hierarchy, "" if there is none
   std::string freezer;           // path of the v1 freezer hierarchy
+  std::string memory;            // and of the v1 memory hierarchy
   std::vector<std::string> all;  // every path, for whoever looks for a name in it
 };
 ProcCgroup ParseProcCgroup(std::string_view text);
@@ -55,6 +58,11 @@ std::optional<std::string> EnvironValue(std::string_view environ, std::string_vi
 
 // cgroup.events of v2: whether all of it is frozen, by itself or from above.
 bool CgroupEventsFrozen(std::string_view text);
+// And whether no process is left in it or below; nothing if it does not say.
+std::optional<bool> CgroupEventsEmpty(std::string_view text);
+// How many processes of a cgroup have been killed for want of memory: memory.events of v2,
+// memory.oom_control of v1. Nothing if it does not say.
+std::optional<uint64_t> OomKillsIn(std::string_view text);
 
 // A board's file name, gpu-sentinel.<pid>.<start_ticks>.
 struct BoardName {
@@ -62,5 +70,9 @@ struct BoardName {
   uint64_t start_ticks = 0;
 };
 std::optional<BoardName> ParseBoardName(std::string_view name);
+
+// What a board's file says where the board itself is sealed memory: the number of the descriptor
+// its process has of it.
+std::optional<int> ParseBoardPlace(std::string_view text);
 
 }  // namespace sentinel

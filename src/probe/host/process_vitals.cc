@@ -122,6 +122,7 @@ bool ProcessVitals::Read() {
     return !dead_;
   }
   state_ = ProcessStateOf(stat->state);
+  doomed_ = doomed_ || (stat->exiting && stat->start_ticks == start_ticks_);
   dead_ = stat->start_ticks != start_ticks_ || state_ == ProcessState::kDead;
   return !dead_;
 }
@@ -138,12 +139,30 @@ Vitals ProcessVitals::Look(Instant now) {
   if (status.ok()) {
     vitals.traced = status->tracer != 0;
     if (status->sigterm_pending) sigterm_seen_ = now;
+    doomed_ = doomed_ || status->sigkill_pending;
   }
+  if (doomed_) vitals.state = ProcessState::kDead;
   vitals.ending = sigterm_seen_.has_value() && now - *sigterm_seen_ < kEndingFor;
   const Result<ProcCgroup> cgroup = proc_.Cgroup(pid_);
   vitals.frozen = cgroup.ok() && proc_.Frozen(*cgroup);
   idle_.Fill(&vitals, now);
   return vitals;
+}
+
+void ProcessVitals::Remember() {
+  Result<ProcCgroup> cgroup = proc_.Cgroup(pid_);
+  if (!cgroup.ok() || !Alive()) return;
+  cgroup_ = std::move(cgroup).value();
+  oom_kills_ = proc_.OomKills(cgroup_);
+}
+
+Ending ProcessVitals::HowItEnded() const {
+  const std::optional<uint64_t> oom_kills = proc_.OomKills(cgroup_);
+  Ending ending;
+  ending.out_of_memory = oom_kills_ && oom_kills && *oom_kills > *oom_kills_;
+  ending.cgroup_empty = proc_.Empty(cgroup_).value_or(false);
+  ending.cgroup = cgroup_.unified.empty() ? cgroup_.memory : cgroup_.unified;
+  return ending;
 }
 
 void ProcessVitals::Measure(const ProcessTree& tree, Instant now) {

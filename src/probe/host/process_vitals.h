@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -64,6 +65,14 @@ class IdleMeter {
   std::deque<Sample> samples_;  // the newest first to reach back over one window, and those since
 };
 
+// What its cgroup says of a process that has ended.
+struct Ending {
+  // A process of its cgroup was killed for want of memory since Remember was last called.
+  bool out_of_memory = false;
+  bool cgroup_empty = false;  // all of its cgroup ended with it
+  std::string cgroup;
+};
+
 class ProcessVitals {
  public:
   ProcessVitals(ProcFiles proc, int pid, uint64_t start_ticks);
@@ -73,8 +82,13 @@ class ProcessVitals {
   // A file descriptor that becomes readable when the process ends, so that one poll() can ask for
   // many; -1 where the kernel has none to give, then Alive must be asked.
   int ends() const { return ends_.get(); }
-  // State, tracer, freezer and pending SIGTERM, read now; idle as last measured.
+  // State, tracer, freezer and pending SIGTERM, read now; idle as last measured. A process that has
+  // been killed is dead here although the kernel may need long to be done with it.
   Vitals Look(Instant now);
+  // What will be needed to tell how it ended: its cgroup goes out of /proc with it. A few system
+  // calls; to be called now and then while it lives.
+  void Remember();
+  Ending HowItEnded() const;
   // One more measurement towards `idle`.
   void Measure(const ProcessTree& tree, Instant now);
 
@@ -88,7 +102,10 @@ class ProcessVitals {
   OwnedFd ends_;
   bool dead_ = false;
   ProcessState state_ = ProcessState::kUnknown;
+  bool doomed_ = false;  // killed, and not gone yet
   std::optional<Instant> sigterm_seen_;
+  ProcCgroup cgroup_;
+  std::optional<uint64_t> oom_kills_;
   IdleMeter idle_;
   std::map<int, int> not_nccl_;  // threads by how often they were seen with another name
 };

@@ -151,6 +151,111 @@ TEST(ProcessVitals, DeadIsGoneOrZombieOrAnotherProcessAndStaysDead) {
   EXPECT_EQ(gone.Look({}).state, ProcessState::kDead);
 }
 
+TEST(ProcessVitals, WhoHasBeenKilledIsDeadThoughTheKernelIsNotDoneWithIt) {
+  TestingProc proc;
+  TestingProc::Process process;
+  process.pid = 7;
+  process.state = 'D';
+  proc.Write(process);
+  ProcessVitals killed(proc.files(), 7, 100);
+  ProcessVitals exiting(proc.files(), 7, 100);
+  EXPECT_EQ(killed.Look({}).state, ProcessState::kDiskWait);
+  process.more_status = "SigPnd:\t0000000000000100\n";
+  proc.Write(process);
+  EXPECT_EQ(killed.Look({}).state, ProcessState::kDead);
+  EXPECT_FALSE(killed.Look({}).ending) << "a kill -9 does not mean that the job is to end";
+  process.more_status = "";
+  process.state = 'R';
+  process.flags = 0x404004;
+  proc.Write(process);
+  EXPECT_EQ(killed.Look({}).state, ProcessState::kDead) << "the signal has been taken up";
+  EXPECT_EQ(exiting.Look({}).state, ProcessState::kDead);
+  EXPECT_TRUE(exiting.Alive()) << "its board is still read";
+}
+
+// The cgroup of the testing process is /job, in the v2 hierarchy.
+class EndingTest : public testing::Test {
+ protected:
+  EndingTest() {
+    process.pid = 7;
+    proc.Write(process);
+  }
+  void Memory(int oom_kills, const char* file = "cgroup/job/memory.events") {
+    TestingProc::WriteFile(proc.root() / file, "low 0\nhigh 0\nmax 7\noom 3\noom_kill " +
+                                                   std::to_string(oom_kills) +
+                                                   "\noom_group_kill 0\n");
+  }
+  void Events(const char* text) {
+    TestingProc::WriteFile(proc.root() / "cgroup/job/cgroup.events", text);
+  }
+  TestingProc proc;
+  TestingProc::Process process;
+};
+
+TEST_F(EndingTest, AKillForMemoryIsToldByItsCgroupAlsoAfterItsEnd) {
+  Memory(2);
+  ProcessVitals vitals(proc.files(), 7, 100);
+  vitals.Remember();
+  proc.Remove(7);
+  EXPECT_FALSE(vitals.HowItEnded().out_of_memory) << "the kills of before were others";
+  Memory(3);
+  EXPECT_TRUE(vitals.HowItEnded().out_of_memory);
+  EXPECT_EQ(vitals.HowItEnded().cgroup, "/job");
+  vitals.Remember();
+  EXPECT_TRUE(vitals.HowItEnded().out_of_memory) << "the dead have nothing new to remember";
+}
+
+TEST_F(EndingTest, AKillForMemoryThatItOutlivedIsNotItsEnd) {
+  Memory(0);
+  ProcessVitals vitals(proc.files(), 7, 100);
+  vitals.Remember();
+  Memory(1);  // a loader of the same cgroup
+  vitals.Remember();
+  proc.Remove(7);
+  EXPECT_FALSE(vitals.HowItEnded().out_of_memory);
+}
+
+TEST_F(EndingTest, TheOlderHierarchyTellsItToo) {
+  TestingProc::WriteFile(proc.Folder(7) / "cgroup", "9:memory:/slurm/job_5\n");
+  Memory(0, "cgroup/memory/slurm/job_5/memory.oom_control");
+  ProcessVitals vitals(proc.files(), 7, 100);
+  vitals.Remember();
+  Memory(1, "cgroup/memory/slurm/job_5/memory.oom_control");
+  EXPECT_TRUE(vitals.HowItEnded().out_of_memory);
+}
+
+TEST_F(EndingTest, AWholeCgroupThatWasKilledIsEmpty) {
+  Events("populated 1\nfrozen 0\n");
+  ProcessVitals vitals(proc.files(), 7, 100);
+  vitals.Remember();
+  proc.Remove(7);
+  EXPECT_FALSE(vitals.HowItEnded().cgroup_empty) << "one of several";
+  Events("populated 0\nfrozen 0\n");
+  EXPECT_TRUE(vitals.HowItEnded().cgroup_empty);
+}
+
+TEST_F(EndingTest, NothingIsToldWhereThereIsNothingToRead) {
+  ProcessVitals vitals(proc.files(), 7, 100);
+  EXPECT_FALSE(vitals.HowItEnded().out_of_memory) << "never looked at";
+  vitals.Remember();
+  Memory(5);
+  EXPECT_FALSE(vitals.HowItEnded().out_of_memory) << "how many there were before is not known";
+  Memory(5);
+  vitals.Remember();
+  std::filesystem::remove_all(proc.root() / "cgroup");
+  EXPECT_FALSE(vitals.HowItEnded().out_of_memory);
+  EXPECT_FALSE(vitals.HowItEnded().cgroup_empty);
+  Memory(5);
+  vitals.Remember();
+  for (const char* rubbish : {"", "oom_kill", "oom_kill -1\n", "oom_kill x\n", "oom_killer 9\n"}) {
+    TestingProc::WriteFile(proc.root() / "cgroup/job/memory.events", rubbish);
+    EXPECT_FALSE(vitals.HowItEnded().out_of_memory) << rubbish;
+  }
+  TestingProc::WriteFile(proc.Folder(7) / "cgroup", "0::/../../etc\n");
+  vitals.Remember();
+  EXPECT_FALSE(vitals.HowItEnded().out_of_memory);
+}
+
 TEST(ProcessVitals, SeesARealProcessEnd) {
   const pid_t child = fork();
   if (child == 0) {

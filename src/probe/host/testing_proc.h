@@ -28,13 +28,14 @@ class TestingProc {
     uint32_t uid = 0;
     std::string mount_namespace = "mnt:[1]";
     std::string more_status;
+    unsigned flags = 0;
   };
   void Write(const Process& process) {
     const std::filesystem::path folder = Folder(process.pid);
     std::filesystem::create_directories(folder / "task");
     std::filesystem::create_directories(folder / "ns");
     WriteFile(folder / "stat", StatLine(process.pid, "python", process.state, process.parent,
-                                        process.cpu_ticks, process.start_ticks));
+                                        process.cpu_ticks, process.start_ticks, process.flags));
     const std::string pids =
         process.namespace_pids.empty() ? std::to_string(process.pid) : process.namespace_pids;
     const std::string uid = std::to_string(process.uid);
@@ -62,10 +63,10 @@ class TestingProc {
 
  private:
   static std::string StatLine(int pid, const std::string& name, char state, int parent,
-                              uint64_t cpu_ticks, uint64_t start_ticks) {
+                              uint64_t cpu_ticks, uint64_t start_ticks, unsigned flags = 0) {
     return std::to_string(pid) + " (" + name + ") " + state + " " + std::to_string(parent) +
-           " 1 1 0 -1 0 0 0 0 0 " + std::to_string(cpu_ticks) + " 0 0 0 20 0 1 0 " +
-           std::to_string(start_ticks) + " 0 0\n";
+           " 1 1 0 -1 " + std::to_string(flags) + " 0 0 0 0 " + std::to_string(cpu_ticks) +
+           " 0 0 0 20 0 1 0 " + std::to_string(start_ticks) + " 0 0\n";
   }
 
   TestingFolder folder_;
