@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/ingest.h"
+#include "agent/learned_keeper.h"
 #include "agent/node_watch.h"
 #include "agent/stream_client.h"
 #include "agent/ticker.h"
@@ -37,6 +38,11 @@ class NodeAgent final : public Agent, public StreamListener {
         node_(NodeWatch::Create({config.host, config.board_dir, config.watch, ListGpus()})) {}
 
   Status Start(boost::asio::io_context& io) {
+    const std::string boot = BootId();
+    if (!config_.state_dir.empty()) {
+      learned_.emplace(LearnedFile(config_.state_dir, config_.agent_id), boot);
+      node_->Recall(learned_->Load());
+    }
     const bool serving = !config_.ingest_socket.empty();
     ingest_ = Ingest::Create(io, serving ? config_.spool_dir : "", config_.agent_id);
     ingest_->OnEvent([this] { SendEvents(MonotonicNow()); });
@@ -44,18 +50,27 @@ class NodeAgent final : public Agent, public StreamListener {
     StreamClientOptions stream;
     stream.gateway = config_.gateway;
     stream.interface = config_.interface;
-    stream.hello = {kAgentProtocol, config_.agent_id, BootId(), config_.host, ListGpus()};
+    stream.hello = {kAgentProtocol, config_.agent_id, boot, config_.host, ListGpus()};
     stream.seed = std::hash<std::string>()(config_.agent_id);
     stream_ = StreamClient::Create(io, std::move(stream), this);
     ticker_.emplace(io, config_.watch.scan_period, [this] { Tick(); });
     return {};
   }
 
+  ~NodeAgent() override {
+    if (learned_) learned_->SaveAtEnd(node_->Remember(MonotonicNow()));
+  }
+
  private:
   Status Serve(boost::asio::io_context& io) {
-    std::error_code ignored;  // Listen says what is wrong
-    std::filesystem::create_directories(std::filesystem::path(config_.ingest_socket).parent_path(),
-                                        ignored);
+    const auto folder = std::filesystem::path(config_.ingest_socket).parent_path();
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+      return Error{ErrorCode::kIo, "ingest_socket = \"" + config_.ingest_socket +
+                                       "\": cannot make the folder " + folder.string() + ": " +
+                                       error.message()};
+    }
     HttpRouter router;
     router.Add("POST", "/api/v1/gpu_event", [this](HttpRequest request, auto responder) {
       ingest_->Post(std::move(request), std::move(responder));
@@ -77,6 +92,7 @@ class NodeAgent final : public Agent, public StreamListener {
     for (const UpMessage& message : node_->Scan(now)) stream_->Send(message);
     for (const std::string& note : node_->TakeNotes()) spdlog::info("{}", note);
     SendEvents(now);
+    if (learned_ && learned_->Due(now)) learned_->Save(node_->Remember(now));
     if (now - heartbeat_at_ >= kHeartbeatEvery) {
       heartbeat_at_ = now;
       stream_->Send(Heartbeat{node_->boards(), ingest_->queue().size(), stream_->dropped()});
@@ -159,6 +175,7 @@ class NodeAgent final : public Agent, public StreamListener {
 
   const AgentConfig config_;
   std::unique_ptr<NodeWatch> node_;
+  std::optional<LearnedKeeper> learned_;
   std::unique_ptr<Ingest> ingest_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<StreamClient> stream_;

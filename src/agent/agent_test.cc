@@ -22,6 +22,7 @@ class AgentTest : public testing::Test {
     config.gateway = {files.root() / "gw.sock", 0, true};
     config.ingest_socket = files.root() / "agent.sock";
     config.spool_dir = files.root() / "spool";
+    config.state_dir = files.root() / "state";
   }
 
   void Start() {
@@ -154,9 +155,31 @@ TEST_F(AgentTest, ShowsItsMetrics) {
   EXPECT_EQ(Get("/healthz").status, 200);
 }
 
-TEST_F(AgentTest, ASocketThatCannotBeServedIsAFailedStart) {
+TEST_F(AgentTest, ASocketThatCannotBeServedIsAFailedStartThatSaysWhatIsInTheWay) {
   config.ingest_socket = "/proc/none/agent.sock";
-  EXPECT_FALSE(Agent::Create(config, io).ok());
+  const Result<std::unique_ptr<Agent>> agent_there = Agent::Create(config, io);
+  ASSERT_FALSE(agent_there.ok());
+  EXPECT_NE(agent_there.error().message.find("cannot make the folder /proc/none"),
+            std::string::npos)
+      << agent_there.error().message;
+}
+
+TEST_F(AgentTest, MakesTheFoldersItNeeds) {
+  config.ingest_socket = files.root() / "run/gpu-sentinel/agent.sock";
+  config.spool_dir = files.root() / "var/lib/gpu-sentinel/agent-spool";
+  Start();
+  EXPECT_EQ(Post(kEvent).status, 200);
+  std::filesystem::remove_all(files.root() / "var");
+  EXPECT_EQ(Post(kEvent).status, 200) << "also when somebody has tidied up since";
+}
+
+TEST_F(AgentTest, AStateFolderThatCannotBeMadeStopsNothing) {
+  TestingProc::WriteFile(files.root() / "file", "");
+  config.state_dir = files.root() / "file/state";
+  gateway.Open();
+  Start();
+  ASSERT_TRUE(RunUntil(io, [&] { return !gateway.Heard<Heartbeat>().empty(); }));
+  agent.reset();
 }
 
 }  // namespace

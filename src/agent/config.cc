@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "base/digest.h"
 #include "config/config_file.h"
@@ -56,6 +57,24 @@ Status CheckFolder(const std::string& path, int access_mode) {
   return {};
 }
 
+std::string FolderOf(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return std::filesystem::path(path).parent_path().string();
+}
+
+// Whether `folder` can be written to, or made: then the nearest one above it that is there can be.
+Status CheckWritable(const std::string& key, const std::string& value, std::string folder) {
+  Status writable = CheckFolder(folder, W_OK | X_OK);
+  while (!writable.ok() && folder.size() > 1) {
+    struct stat found {};
+    if (stat(folder.c_str(), &found) == 0 || (errno != ENOENT && errno != ENOTDIR)) break;
+    folder = FolderOf(folder);
+    writable = CheckFolder(folder, W_OK | X_OK);
+  }
+  if (writable.ok()) return {};
+  return NotHere(key, value, folder + ": " + writable.error().message);
+}
+
 void ReadWatch(TomlReader* reader, WatchOptions* watch) {
   reader->Millis("suspect_min_ms", &watch->suspect_min, 50, 60000);
   reader->Millis("suspect_max_ms", &watch->suspect_max, 50, 60000);
@@ -89,11 +108,14 @@ Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& f
   reader.Text("interface", &config.interface);
   reader.Parsed("ingest_socket", PathOrNone, &config.ingest_socket);
   reader.AbsolutePath("spool_dir", &config.spool_dir);
+  std::optional<std::string> state_dir;
+  reader.Parsed("state_dir", PathOrNone, &state_dir);
   reader.Parsed("gateway", GatewayAt, &config.gateway);
   reader.Section("watch", [&config](TomlReader& watch) { ReadWatch(&watch, &config.watch); });
   TRY(reader.Finish());
   if (config.host.empty()) config.host = OwnHostName();
   if (config.agent_id.empty()) config.agent_id = DefaultAgentId(config.host);
+  config.state_dir = state_dir.value_or(FolderOf(config.spool_dir));
   config.watch.overslept_after =
       std::max(config.watch.overslept_after, 4 * config.watch.scan_period);
   return config;
@@ -112,14 +134,12 @@ Status CheckHere(const AgentConfig& config) {
     return NotHere("interface", config.interface,
                    "this machine has no interface of that name or address");
   }
-  if (config.ingest_socket.empty()) return {};  // nothing is spooled
-  std::string spool = config.spool_dir;
-  while (spool.size() > 1 && spool.ends_with('/')) spool.pop_back();
-  const std::string parent = std::filesystem::path(spool).parent_path().string();
-  const Status spooled = CheckFolder(parent, W_OK | X_OK);
-  if (!spooled.ok()) {
-    return NotHere("spool_dir", config.spool_dir, parent + ": " + spooled.error().message);
+  if (!config.state_dir.empty()) {
+    TRY(CheckWritable("state_dir", config.state_dir, config.state_dir));
   }
+  if (config.ingest_socket.empty()) return {};  // nothing is served or spooled
+  TRY(CheckWritable("ingest_socket", config.ingest_socket, FolderOf(config.ingest_socket)));
+  TRY(CheckWritable("spool_dir", config.spool_dir, config.spool_dir));
   return {};
 }
 

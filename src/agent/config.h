@@ -20,6 +20,9 @@ struct AgentConfig {
   std::string interface;                                       // empty: as routed
   std::string ingest_socket = "/run/gpu-sentinel/agent.sock";  // empty: off
   std::string spool_dir = "/var/lib/gpu-sentinel/agent-spool";
+  // What was learned outlives the agent there. Empty: it does not. Default where a configuration is
+  // read: the folder that spool_dir is in.
+  std::string state_dir;
   WatchOptions watch;
 };
 
@@ -27,8 +30,8 @@ struct AgentConfig {
 Result<AgentConfig> LoadAgentConfig(const std::string& path);
 Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& file);
 
-// Whether this machine has what is named there: board_dir, interface, and a place for spool_dir
-// that can be written to. The agent itself waits for what is missing; --check tells.
+// Whether this machine has what is named there, board_dir and interface, and whether the folders of
+// the spool, the state and the ingest socket are there or can be made. Makes nothing.
 Status CheckHere(const AgentConfig& config);
 
 }  // namespace sentinel

@@ -24,6 +24,7 @@ TEST(AgentConfig, NothingWrittenIsTheDefault) {
   EXPECT_EQ(config->board_dir, "/dev/shm");
   EXPECT_EQ(config->gateway.ToString(), "127.0.0.1:8081");
   EXPECT_EQ(config->ingest_socket, "/run/gpu-sentinel/agent.sock");
+  EXPECT_EQ(config->state_dir, "/var/lib/gpu-sentinel");
   EXPECT_EQ(config->watch.suspect_min, milliseconds(200));
 }
 
@@ -36,6 +37,7 @@ gateway = "unix:/run/gw.sock"
 interface = "eno1"
 ingest_socket = ""
 spool_dir = "/tmp/spool"
+state_dir = ""
 [watch]
 suspect_min_ms = 300
 suspect_max_ms = 500
@@ -51,6 +53,7 @@ scan_period_ms = 10
   EXPECT_TRUE(config->gateway.unix_socket);
   EXPECT_EQ(config->interface, "eno1");
   EXPECT_EQ(config->ingest_socket, "");
+  EXPECT_EQ(config->state_dir, "");
   EXPECT_EQ(config->watch.suspect_max, milliseconds(500));
   EXPECT_EQ(config->watch.scans_min, 10);
   EXPECT_EQ(config->watch.warmup_operations, 2u);
@@ -87,6 +90,7 @@ TEST(AgentConfig, TellsWhatThisMachineDoesNotHave) {
   AgentConfig config;
   config.board_dir = root;
   config.spool_dir = root + "/spool";
+  config.ingest_socket = root + "/agent.sock";
   const auto complaint = [&config] {
     const Status here = CheckHere(config);
     return here.ok() ? "" : here.error().message;
@@ -105,9 +109,20 @@ TEST(AgentConfig, TellsWhatThisMachineDoesNotHave) {
   config.board_dir = root + "/file";
   EXPECT_EQ(complaint(), "board_dir = \"" + root + "/file\": Not a directory");
   config.board_dir = root;
-  config.spool_dir = root + "/none/spool";
-  EXPECT_EQ(complaint(), "spool_dir = \"" + root + "/none/spool\": " + root +
-                             "/none: No such file or directory");
+  // What the start would make is no mistake.
+  config.spool_dir = root + "/none/below/spool";
+  config.state_dir = root + "/none";
+  config.ingest_socket = root + "/none/agent.sock";
+  EXPECT_EQ(complaint(), "");
+  EXPECT_FALSE(fs::exists(root + "/none")) << "and looking makes nothing";
+  config.state_dir = root + "/file/state";
+  EXPECT_EQ(complaint(),
+            "state_dir = \"" + root + "/file/state\": " + root + "/file: Not a directory");
+  config.state_dir = "";
+  config.ingest_socket = root + "/file/agent.sock";
+  EXPECT_EQ(complaint(),
+            "ingest_socket = \"" + root + "/file/agent.sock\": " + root + "/file: Not a directory");
+  config.ingest_socket = root + "/agent.sock";
   config.spool_dir = root + "/file/spool";
   EXPECT_NE(complaint(), "");
   config.ingest_socket = "";

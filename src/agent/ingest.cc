@@ -134,8 +134,10 @@ void Ingest::Settle(const std::shared_ptr<Pending>& pending, const Status& writt
 
 void Ingest::DiskFailed(const std::string& why) {
   if (std::exchange(disk_failing_, true)) return;
-  spdlog::warn("spool=failing why=\"{}\" effect=\"events live in memory, senders are told 503\"",
-               why);
+  spdlog::warn(
+      "spool=failing why=\"{}\" effect=\"events live in memory, senders are told 503\" "
+      "do=\"make {} writable for this user, or name another spool_dir\"",
+      why, spool_.path());
 }
 
 void Ingest::Answered(const EventAck& ack) {

@@ -18,6 +18,8 @@ using std::chrono::seconds;
 constexpr Duration kFindEvery = seconds(1);
 constexpr Duration kAliveEvery = milliseconds(100);
 constexpr Duration kOrderEvery = milliseconds(250);
+// How a process ended is told by what changed since this was last looked at.
+constexpr Duration kRememberEvery = seconds(10);
 constexpr Duration kInventoryEvery = milliseconds(100);
 // Two measurements span the window by which a process is idle. They cost a few milliseconds each
 // and are only made while somebody wants to know.
@@ -38,14 +40,15 @@ constexpr Duration kBadBoardEvery = seconds(1);
 
 struct NodeWatch::Board {
   Board(const WatchOptions& options, const ProcFiles& proc, FoundBoard found,
-        const JobIdentity& job, const Place& place)
+        const JobIdentity& in_job, const Place& place)
       : file(std::move(found.file)),
         identity(file->identity()),
         path(std::move(found.path)),
         pid(found.pid),
         start_ticks(found.start_ticks),
+        job(in_job.id),
         vitals(proc, found.pid, found.start_ticks),
-        watch(options, job.id, job.one_node ? JobScope::kNode : JobScope::kCluster, place) {}
+        watch(options, in_job.id, in_job.one_node ? JobScope::kNode : JobScope::kCluster, place) {}
 
   bool dead() const { return !file.has_value(); }
 
@@ -54,6 +57,7 @@ struct NodeWatch::Board {
   std::string path;
   int pid;
   uint64_t start_ticks;
+  std::string job;
   ProcessVitals vitals;
   BoardWatch watch;
 
@@ -120,6 +124,12 @@ void NodeWatch::TellCallOrder(std::vector<UpMessage>* out) {
 void NodeWatch::Find(Instant now) {
   found_at_ = now;
   for (FoundBoard& found : finder_.Scan(now)) Admit(std::move(found), now);
+  if (!remembered_at_ || now - *remembered_at_ >= kRememberEvery) {
+    remembered_at_ = now;
+    for (const std::unique_ptr<Board>& board : boards_) {
+      if (!board->dead()) board->vitals.Remember();
+    }
+  }
   if (finder_.refused() != refused_) {
     refused_ = finder_.refused();
     Note("boards_refused=" + std::to_string(refused_) + " why=\"more than " +
@@ -144,10 +154,21 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
   place.host = options_.host;
   place.gpu = LocalRankOf(variables);
   place.pid = pid;
+  const auto known =
+      std::find_if(unclaimed_.begin(), unclaimed_.end(), [&](const LearnedProcess& learned) {
+        return learned.pid == pid && learned.start_ticks == found.start_ticks &&
+               learned.job == job.id;
+      });
   Note("board=found pid=" + std::to_string(pid) + " job=\"" + job.id + "\" path=\"" + found.path +
-       "\"" + (environ.ok() ? "" : " environ=unreadable"));
+       "\"" + (environ.ok() ? "" : " environ=unreadable") +
+       (known != unclaimed_.end() ? " learned=before" : ""));
   boards_.push_back(std::make_unique<Board>(options_.watch, proc_, std::move(found), job, place));
   boards_.back()->asked_at = now;
+  boards_.back()->vitals.Remember();
+  if (known != unclaimed_.end()) {
+    boards_.back()->watch.Recall(std::move(*known));
+    unclaimed_.erase(known);
+  }
   inventory_due_ = true;
 }
 
@@ -248,13 +269,24 @@ void NodeWatch::Bury(Board& board, Instant now, std::vector<UpMessage>* out) {
   finder_.Release(board.identity);
   board.died_at = board.asked_at = now;
   const Vitals vitals = board.vitals.Look(now);
+  const Ending ending = board.vitals.HowItEnded();
+  if (ending.out_of_memory) {
+    HostEvidence evidence;
+    evidence.kind = "oom";
+    evidence.host = options_.host;
+    evidence.pid = board.pid;
+    evidence.detail = "cgroup " + ending.cgroup;
+    out->emplace_back(std::move(evidence));
+  }
   for (Digest& digest : board.watch.Describe(nullptr, /*request_id=*/0, vitals, now)) {
     Locate(&digest.member);
     out->emplace_back(std::move(digest));
   }
   board.version = board.watch.version();
   inventory_due_ = true;
-  Note("board=closed pid=" + std::to_string(board.pid) + " why=\"the process has ended\"");
+  Note("board=closed pid=" + std::to_string(board.pid) + " why=\"the process has ended\"" +
+       (ending.out_of_memory ? " killed_for=memory" : "") +
+       (ending.cgroup_empty ? " cgroup=empty" : ""));
 }
 
 std::vector<UpMessage> NodeWatch::Answer(const DetailRequest& request, Instant now) {
@@ -316,6 +348,25 @@ void NodeWatch::Sweep(Instant now) {
     }
   }
   if (gone > 0) inventory_due_ = true;
+}
+
+void NodeWatch::Recall(Learned learned) { unclaimed_ = std::move(learned.processes); }
+
+Learned NodeWatch::Remember(Instant now) const {
+  Learned learned;
+  for (const std::unique_ptr<Board>& board : boards_) {
+    if (board->dead()) continue;
+    LearnedProcess process = board->watch.Remember(now);
+    process.pid = board->pid;
+    process.start_ticks = board->start_ticks;
+    process.job = board->job;
+    process.seen = now;
+    learned.processes.push_back(std::move(process));
+  }
+  for (const LearnedProcess& process : unclaimed_) {
+    if (now - process.seen <= kUnclaimedKept) learned.processes.push_back(process);
+  }
+  return learned;
 }
 
 Inventory NodeWatch::inventory() const {

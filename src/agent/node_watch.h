@@ -28,6 +28,8 @@ class NodeWatch {
  public:
   // Whole boards read in one scan; those beyond wait for the next.
   static constexpr int kFullReadsPerScanMax = 16;
+  // What was learned of processes whose boards have not been found is kept for so long.
+  static constexpr Duration kUnclaimedKept = std::chrono::minutes(10);
   // Boards of dead processes that are kept as evidence; beyond it the longest dead is let go.
   static constexpr size_t kDeadMax = 256;
   static constexpr size_t kNotesMax = 256;
@@ -43,6 +45,11 @@ class NodeWatch {
   std::vector<UpMessage> Answer(const DetailRequest& request, Instant now);
   // Somebody new listens: the next Scan says the whole inventory and every suspect again.
   void Greet();
+
+  // What an earlier watch of this boot has learned, before the first Scan; and what is to be told
+  // to a later one, `boot` left to the caller. Of dead processes nothing is remembered.
+  void Recall(Learned learned);
+  Learned Remember(Instant now) const;
 
   Inventory inventory() const;
   size_t boards() const;  // of live processes
@@ -71,10 +78,12 @@ class NodeWatch {
   const ProcFiles proc_;
   BoardFinder finder_;
   std::vector<std::unique_ptr<Board>> boards_;
+  std::vector<LearnedProcess> unclaimed_;
   std::vector<std::byte> buffer_;  // one whole board, shared by all reads
   int full_reads_left_ = 0;
   std::optional<Instant> found_at_;
   std::optional<Instant> alive_at_;
+  std::optional<Instant> remembered_at_;
   std::optional<ProcessTree> tree_;
   Instant tree_at_;
   bool inventory_due_ = true;

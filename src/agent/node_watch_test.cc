@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <functional>
 
 #include "board/decoder.h"
 #include "board/writer.h"
@@ -91,10 +92,26 @@ class NodeWatchTest : public testing::Test {
  protected:
   NodeWatchTest() {
     std::filesystem::create_directories(proc.root() / "shm");
+    Start();
+  }
+
+  void Start() {
     NodeWatchOptions options;
     options.host = "gpu-08";
     options.board_dir = proc.root() / "shm";
     watch.emplace(options, proc.files());
+  }
+  // Another agent takes over, with what this one has learned.
+  void Restart() {
+    const Learned learned = watch->Remember(now);
+    Start();
+    watch->Recall(learned);
+  }
+  bool Suspected() {
+    for (const Digest& digest : Take<Digest>()) {
+      if (digest.suspect) return true;
+    }
+    return false;
   }
 
   void Run(Duration duration, std::vector<Rank*> ranks) {
@@ -306,6 +323,113 @@ TEST_F(NodeWatchTest, AStoppedProcessIsSeenAsStopped) {
   rank.SetState('T');
   Run(milliseconds(600), {&rank});
   EXPECT_EQ(Take<Digest>().at(0).vitals.state, ProcessState::kStopped);
+}
+
+TEST_F(NodeWatchTest, ARestartedAgentKnowsARunningJobAndSuspectsNothing) {
+  Rank rank(proc, 7, 2);
+  Iterate(210, rank);
+  const uint64_t operations = Ask().at(0).history.operations;
+  EXPECT_GE(operations, 200u);
+  rank.Enqueue();
+  Run(milliseconds(20), {&rank});
+  Take<Digest>();
+  Restart();
+  Run(milliseconds(40), {&rank});
+  rank.Finish();
+  Run(milliseconds(20), {&rank});
+  Iterate(20, rank);
+  EXPECT_FALSE(Suspected());
+  EXPECT_GE(Ask().at(0).history.operations, operations + 20);
+  EXPECT_LT(Ask().at(0).history.gap_p999, milliseconds(100));
+}
+
+TEST_F(NodeWatchTest, ARestartedAgentFindsAStallAgain) {
+  Rank rank(proc, 7, 2);
+  Iterate(210, rank);
+  rank.Enqueue();
+  Run(seconds(1), {&rank});
+  EXPECT_TRUE(Suspected());
+  Restart();
+  Run(milliseconds(100), {&rank});
+  EXPECT_FALSE(Suspected()) << "what nobody saw is no stall";
+  Run(milliseconds(400), {&rank});
+  EXPECT_TRUE(Suspected());
+  EXPECT_GE(Ask().at(0).history.operations, 200u);
+}
+
+TEST_F(NodeWatchTest, WhatWasLearnedIsWorthNothingToAnotherProcessOrBoard) {
+  Rank rank(proc, 7, 2);
+  Iterate(50, rank);
+  Learned learned = watch->Remember(now);
+  ASSERT_EQ(learned.processes.size(), 1u);
+  const auto history_with = [&](const Learned& other) {
+    Start();
+    watch->Recall(other);
+    Run(milliseconds(40), {&rank});
+    return Ask().at(0).history.operations;
+  };
+  EXPECT_GE(history_with(learned), 40u);
+  for (const auto& change : std::vector<std::function<void(LearnedProcess&)>>{
+           [](LearnedProcess& process) { ++process.start_ticks; },
+           [](LearnedProcess& process) { ++process.pid; },
+           [](LearnedProcess& process) { process.job = "slurm:2.0"; },
+           [](LearnedProcess& process) { ++process.board; },
+           [](LearnedProcess& process) { ++process.comms.at(0).generation; },
+           [](LearnedProcess& process) { process.comms.at(0).operations_finished += 1000; }}) {
+    Learned other = learned;
+    change(other.processes[0]);
+    EXPECT_EQ(history_with(other), 0u);
+  }
+}
+
+TEST_F(NodeWatchTest, WhatWasLearnedOfAProcessNotFoundYetIsKeptForAWhile) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  const Learned learned = watch->Remember(now);
+  std::filesystem::remove(rank.path());
+  Start();
+  watch->Recall(learned);
+  Run(seconds(1), {});
+  EXPECT_EQ(watch->Remember(now).processes.size(), 1u);
+  now = now + NodeWatch::kUnclaimedKept;
+  EXPECT_TRUE(watch->Remember(now).processes.empty());
+}
+
+TEST_F(NodeWatchTest, AKillForMemoryIsToldBeforeTheLastWords) {
+  const auto memory = [this](const char* kills) {
+    TestingProc::WriteFile(proc.root() / "cgroup/job/memory.events", kills);
+  };
+  memory("oom_kill 4\n");
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  rank.Enqueue();
+  Run(milliseconds(40), {&rank});
+  said.clear();
+  memory("oom_kill 5\n");
+  proc.Remove(7);
+  Run(milliseconds(200), {&rank});
+  ASSERT_GE(said.size(), 2u);
+  std::vector<size_t> order;
+  for (const UpMessage& message : said) {
+    if (const auto* evidence = std::get_if<HostEvidence>(&message)) {
+      EXPECT_EQ(evidence->kind, "oom");
+      EXPECT_EQ(evidence->host, "gpu-08");
+      EXPECT_EQ(evidence->pid, 7);
+      EXPECT_EQ(evidence->detail, "cgroup /job");
+      order.push_back(0);
+    } else if (std::holds_alternative<Digest>(message)) {
+      order.push_back(1);
+    }
+  }
+  EXPECT_EQ(order, (std::vector<size_t>{0, 1}));
+}
+
+TEST_F(NodeWatchTest, OfTheDeadNothingIsRemembered) {
+  Rank rank(proc, 7, 2);
+  Iterate(10, rank);
+  proc.Remove(7);
+  Run(milliseconds(200), {&rank});
+  EXPECT_TRUE(watch->Remember(now).processes.empty());
 }
 
 }  // namespace

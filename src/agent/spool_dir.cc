@@ -57,10 +57,15 @@ Status SyncFolder(const std::string& path) {
 
 std::string SpoolDir::File(uint64_t id) const { return path_ + "/" + std::to_string(id); }
 
-Result<std::vector<SpoolDir::Entry>> SpoolDir::Open(size_t entries_max) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
+Status SpoolDir::Make() const {
+  std::error_code ignored;  // mkdir says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
   if (mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) return IoError(path_);
+  return {};
+}
+
+Result<std::vector<SpoolDir::Entry>> SpoolDir::Open(size_t entries_max) {
+  TRY(Make());
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path_.c_str()), closedir);
   if (!folder) return IoError(path_);
   std::vector<uint64_t> ids;
@@ -80,8 +85,15 @@ Result<std::vector<SpoolDir::Entry>> SpoolDir::Open(size_t entries_max) {
 
 Status SpoolDir::Write(uint64_t id, const std::string& body) {
   const std::string half = File(id) + std::string(kHalf);
-  const OwnedFd file(
-      open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const auto create = [&] {
+    return OwnedFd(open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  };
+  OwnedFd file = create();
+  // The folder could not be made at the start, or somebody has removed it since.
+  if (!file.open() && errno == ENOENT) {
+    TRY(Make());
+    file = create();
+  }
   if (!file.open()) return IoError(half);
   const auto put = [&]() -> Status {
     TRY(WriteAll(file.get(), body));

@@ -22,13 +22,14 @@ class SpoolDir {
   // `entries_max`. Files that are half written are removed; those that are not ours are left alone.
   Result<std::vector<Entry>> Open(size_t entries_max);
 
-  // On disk when it returns.
+  // On disk when it returns. Makes the folder anew if it is gone.
   Status Write(uint64_t id, const std::string& body);
   void Remove(uint64_t id);
 
   const std::string& path() const { return path_; }
 
  private:
+  Status Make() const;
   std::string File(uint64_t id) const;
 
   std::string path_;

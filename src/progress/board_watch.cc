@@ -82,6 +82,13 @@ void BoardWatch::Observe(const BoardHeader& header, bool scan, Instant now) {
 
 void BoardWatch::Replace(int index, const CommLine& line, Instant now) {
   const auto made = slots_.emplace(index, Slot(CommWatch(options_, line, now))).first;
+  if (recalled_.board == generation_) {
+    std::erase_if(recalled_.comms, [&](const LearnedComm& learned) {
+      const bool same = learned.slot == index && learned.generation == line.generation;
+      if (same) made->second.watch.Recall(learned);
+      return same;
+    });
+  }
   made->second.marks.See(line);
   learn_every_ = kLearnFirst;
 }
@@ -200,5 +207,17 @@ bool BoardWatch::Suspects() const {
     return watch.Age(now) >= options_.suspect_min / 2;
   });
 }
+
+LearnedProcess BoardWatch::Remember(Instant now) const {
+  if (generation_ == 0) return recalled_;  // not read yet
+  LearnedProcess learned;
+  learned.board = generation_;
+  for (const auto& [index, slot] : slots_) {
+    if (!slot.watch.line().finalized) learned.comms.push_back(slot.watch.Remember(index, now));
+  }
+  return learned;
+}
+
+void BoardWatch::Recall(LearnedProcess learned) { recalled_ = std::move(learned); }
 
 }  // namespace sentinel

@@ -17,6 +17,7 @@
 #include "model/progress.h"
 #include "progress/call_marks.h"
 #include "progress/comm_watch.h"
+#include "progress/learned.h"
 #include "progress/operation_picture.h"
 
 namespace sentinel {
@@ -64,6 +65,12 @@ class BoardWatch {
   bool Suspects() const;
   uint64_t overslept() const { return overslept_; }  // scans that came too late to tell silence
 
+  // What was learned of the board's communicators, for a watch that comes after this one; and taken
+  // up, before the first scan. What does not belong to this very board and its communicators, or
+  // runs ahead of them, is let go.
+  LearnedProcess Remember(Instant now) const;
+  void Recall(LearnedProcess learned);
+
  private:
   struct Slot {
     explicit Slot(CommWatch comm_watch) : watch(std::move(comm_watch)) {}
@@ -95,6 +102,7 @@ class BoardWatch {
   uint64_t finished_ = 0;          // operations of all communicators, at the last scan
   uint64_t finished_learned_ = 0;  // and at the last full read
   std::vector<Member> retired_;    // suspect when their slot went to another; to be said once
+  LearnedProcess recalled_;        // what is not taken up yet
 };
 
 }  // namespace sentinel

@@ -1,41 +1,8 @@
 #include "progress/comm_watch.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace sentinel {
-namespace {
-
-uint64_t BytesPerElement(DataType type) {
-  switch (type) {
-    case DataType::kUnknown:
-    case DataType::kInt8:
-    case DataType::kUint8:
-    case DataType::kFloat8e4m3:
-    case DataType::kFloat8e5m2:
-      return 1;
-    case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return 2;
-    case DataType::kInt32:
-    case DataType::kUint32:
-    case DataType::kFloat32:
-      return 4;
-    case DataType::kInt64:
-    case DataType::kUint64:
-    case DataType::kFloat64:
-      return 8;
-  }
-  return 1;
-}
-
-}  // namespace
-
-OperationKind KindOf(const Operation& op) {
-  const uint64_t bytes =
-      op.count > UINT64_MAX / 8 ? UINT64_MAX : op.count * BytesPerElement(op.datatype);
-  return {op.func, static_cast<uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes) - 1)};
-}
 
 CommWatch::CommWatch(const WatchOptions& options, const CommLine& line, Instant now)
     : options_(&options),
@@ -99,6 +66,10 @@ void CommWatch::Complete(uint64_t operations, Instant now) {
     if (!partial_) {
       if (kind.completed() >= options_->warmup_operations) kind.gaps.Add(pause_longest_);
       if (warm_left == 0) gaps_.Add(pause_longest_);
+    } else if (recalled_) {
+      const bool warm = kind.completed() >= options_->warmup_operations;
+      if (warm && pause_longest_ > kind.gaps.P999()) kind.gaps.Add(pause_longest_);
+      if (warm_left == 0 && pause_longest_ > gaps_.P999()) gaps_.Add(pause_longest_);
     }
     ++kind.tracked;
   }
@@ -183,5 +154,40 @@ bool CommWatch::Suspect(Instant now) const { return LongStill(now, Limit()); }
 bool CommWatch::Candidate(Instant now) const { return !learned_ && LongStill(now, UsualLimit()); }
 
 History CommWatch::history() const { return {gaps_.count(), gaps_.P999()}; }
+
+LearnedComm CommWatch::Remember(int slot, Instant now) const {
+  LearnedComm learned;
+  learned.slot = slot;
+  learned.generation = line_.generation;
+  learned.operations_finished = line_.operations_finished;
+  learned.progress = line_.progress;
+  if (open()) learned.pause = std::max(pause_longest_, now - changed_);
+  learned.shown_below = shown_below_;
+  for (const auto& [kind, habits] : kinds_) {
+    learned.kinds.push_back({kind, habits.completed(), habits.gaps});
+  }
+  learned.others = {{}, other_kinds_.completed(), other_kinds_.gaps};
+  learned.gaps = gaps_;
+  return learned;
+}
+
+bool CommWatch::Recall(const LearnedComm& learned) {
+  // What finished may step back by one where nothing tells when it does (docs/formats/board.md).
+  if (learned.operations_finished > line_.operations_finished + 1) return false;
+  if (learned.progress > line_.progress) return false;
+  for (const LearnedKind& known : learned.kinds) {
+    if (kinds_.size() >= kKindsMax) break;
+    kinds_[known.kind] = {known.completed, known.completed, known.gaps};
+  }
+  other_kinds_ = {learned.others.completed, learned.others.completed, learned.others.gaps};
+  gaps_ = learned.gaps;
+  shown_below_ = learned.shown_below;
+  // The operation that was open then is open still.
+  if (open() && learned.operations_finished >= line_.operations_finished) {
+    pause_longest_ = learned.pause;
+  }
+  recalled_ = true;
+  return true;
+}
 
 }  // namespace sentinel

@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "model/board_image.h"
 #include "progress/gap_sketch.h"
+#include "progress/learned.h"
+#include "progress/operation_kind.h"
 
 namespace sentinel {
 
@@ -27,14 +29,6 @@ struct WatchOptions {
   Duration scan_period = std::chrono::milliseconds(20);
   Duration overslept_after = std::chrono::milliseconds(200);
 };
-
-// Operations of one function and one size, to a power of two, behave alike.
-struct OperationKind {
-  Func func = Func::kUnknown;
-  uint8_t size_log2 = 0;
-  auto operator<=>(const OperationKind&) const = default;
-};
-OperationKind KindOf(const Operation& op);
 
 class CommWatch {
  public:
@@ -69,6 +63,14 @@ class CommWatch {
 
   History history() const;
 
+  // What was learned, to be taken up again by a watch that comes after this one; and taken up, just
+  // after construction. False, and nothing is taken up, if the line is behind what was learned.
+  //
+  // The time in between was seen by nobody: it is neither a pause nor a stall. Of an operation that
+  // was open in it the pauses that were seen count only where they are longer than any known.
+  LearnedComm Remember(int slot, Instant now) const;
+  bool Recall(const LearnedComm& learned);
+
  private:
   struct Kind {
     uint64_t tracked = 0;  // completions the scans saw
@@ -91,8 +93,9 @@ class CommWatch {
   Instant changed_;  // the stall clock's zero
   Instant calling_since_;
   int still_scans_ = 0;
-  bool learned_ = false;       // Learn has been called since the clock's zero
-  bool partial_;               // the open operation was already open when first seen
+  bool learned_ = false;  // Learn has been called since the clock's zero
+  bool partial_;          // the open operation was already open when first seen
+  bool recalled_ = false;
   Duration pause_longest_{0};  // of the open operation
   OperationKind kind_;         // of the open operation
   OperationKind calling_kind_;

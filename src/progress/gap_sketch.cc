@@ -57,4 +57,29 @@ Duration GapSketch::P999() const {
   return longest_;
 }
 
+GapSketch::Parts GapSketch::parts() const {
+  Parts parts{count_, longest_, {}};
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    if (buckets_[i] > 0) parts.buckets.emplace_back(static_cast<int>(i), buckets_[i]);
+  }
+  return parts;
+}
+
+std::optional<GapSketch> GapSketch::Assemble(const Parts& parts) {
+  GapSketch sketch;
+  if (parts.longest < Duration(0)) return std::nullopt;
+  int last = -1;
+  for (const auto& [bucket, times] : parts.buckets) {
+    if (bucket <= last || bucket >= kBuckets || times == 0) return std::nullopt;
+    last = bucket;
+    if (sketch.buckets_.empty()) sketch.buckets_.resize(kBuckets);
+    sketch.buckets_[bucket] = times;
+    sketch.recent_ += times;
+  }
+  if (sketch.recent_ > kRecentMax || sketch.recent_ > parts.count) return std::nullopt;
+  sketch.count_ = parts.count;
+  sketch.longest_ = parts.longest;
+  return sketch;
+}
+
 }  // namespace sentinel

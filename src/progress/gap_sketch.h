@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -23,6 +25,16 @@ class GapSketch {
   Duration P999() const;
 
   static constexpr uint64_t kRecentMax = 1 << 17;
+
+  // All that it knows, to be kept somewhere and put together again.
+  struct Parts {
+    uint64_t count = 0;
+    Duration longest{0};
+    std::vector<std::pair<int, uint32_t>> buckets;  // those that are not empty, by rising number
+  };
+  Parts parts() const;
+  // Nothing if no sketch has such parts.
+  static std::optional<GapSketch> Assemble(const Parts& parts);
 
  private:
   std::vector<uint32_t> buckets_;  // made by the first Add: most kinds of operation never occur
