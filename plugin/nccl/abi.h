@@ -23,6 +23,8 @@ enum EventType : uint64_t {
   kP2pApi = 0x400,
 };
 
+constexpr int kNewestAbi = 6;
+
 // Event types a version knows.
 constexpr uint64_t KnownTypes(int abi) {
   if (abi <= 2) return 0x3f;

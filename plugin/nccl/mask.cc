@@ -44,7 +44,9 @@ MaskChoice ChooseMask(const char* setting, int abi, uint32_t nccl_version) {
   if (Is(setting, "light")) return {full & ~kKernelCh & known, true};
   if (Is(setting, "off") || Is(setting, "none")) return {0, true};
   uint64_t mask = 0;
-  if (ParseNumber(setting, &mask)) return {mask & known, true};
+  if (ParseNumber(setting, &mask) && (mask & ~KnownTypes(kNewestAbi)) == 0 &&
+      (mask == 0 || (mask & known) != 0))
+    return {mask & known, true};
   return {full & known, false};
 }
 

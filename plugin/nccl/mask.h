@@ -18,7 +18,8 @@ constexpr uint32_t kSlowKernelsLast = 23102;
 
 // `setting` is SENTINEL_NCCL_MASK, its letters of either case: null, "" or "full"; "light" leaves
 // out KernelCh; "off" or "none"; a decimal or 0x number as it is, 0 being off. Anything else is not
-// understood, and full. `nccl_version` 0: unknown.
+// understood, and full: also a number with a bit that no version knows, or of which this version
+// knows none, since a mistyped number must not turn the watch off. `nccl_version` 0: unknown.
 MaskChoice ChooseMask(const char* setting, int abi, uint32_t nccl_version);
 
 }  // namespace sentinel::nccl

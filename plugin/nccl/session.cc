@@ -20,7 +20,8 @@ struct Session {
   bool off;      // for good
   bool forked;   // a child's copy
   bool on_board;
-  int open;  // communicators that have a line
+  bool said;  // what is wrong with the environment
+  int open;   // communicators that have a line
   uint64_t mask;
   BoardFile file;
   int64_t pid;
@@ -29,7 +30,8 @@ struct Session {
   uint32_t plan;
 };
 
-Session session = {PTHREAD_MUTEX_INITIALIZER, false, false, false, false, 0, 0, {}, 0, 0, 0, 0};
+Session session = {
+    PTHREAD_MUTEX_INITIALIZER, false, false, false, false, false, 0, 0, {}, 0, 0, 0, 0};
 board::Writer writer;
 
 // Callbacks look at this word and nothing else to learn that they are in a forked child, which
@@ -82,6 +84,15 @@ void TurnOff(const Logger logger, const char* what, const char* path, int error)
          what, path, error);
 }
 
+// What is wrong with the environment, once: boards come and go, and it stays as it is.
+void Say(const Logger logger, const char* name, const char* value, const char* taken,
+         const char* accepted) {
+  if (logger == nullptr || session.said) return;
+  logger(kLogWarn, kLogInit, "sentinel", 0,
+         "gpu-sentinel: %s=%.32s is not understood, taking %s; accepted: %s", name, value, taken,
+         accepted);
+}
+
 void StartSession() {
   session.started = true;
   session.pid = getpid();
@@ -94,16 +105,19 @@ void StartSession() {
 bool MakeBoard(const CommArguments& arguments) {
   // NCCL reads its own settings the same way at this point.
   const char* directory = getenv("SENTINEL_BOARD_DIR");  // NOLINT(concurrency-mt-unsafe)
-  if (directory == nullptr || directory[0] == '\0') directory = "/dev/shm";
+  const bool named = directory != nullptr && directory[0] != '\0';
+  // No agent looks for a board below wherever this process happens to stand.
+  const bool usable = named && directory[0] == '/';
+  if (named && !usable)
+    Say(arguments.logger, "SENTINEL_BOARD_DIR", directory, "/dev/shm", "an absolute path");
+  if (!usable) directory = "/dev/shm";
   const uint32_t version = NcclVersion(arguments.logger);
   const char* setting = getenv("SENTINEL_NCCL_MASK");  // NOLINT(concurrency-mt-unsafe)
   const MaskChoice choice = ChooseMask(setting, arguments.abi, version);
-  if (!choice.understood && arguments.logger != nullptr)
-    arguments.logger(
-        kLogWarn, kLogInit, "sentinel", 0,
-        "gpu-sentinel: SENTINEL_NCCL_MASK=%.32s is not understood, taking full; accepted: "
-        "full, light, off, none, a decimal or 0x number (0: off)",
-        setting);
+  if (!choice.understood)
+    Say(arguments.logger, "SENTINEL_NCCL_MASK", setting, "full",
+        "full, light, off, none, a decimal or 0x number of known event types (0: off)");
+  session.said = true;
   if (choice.mask == 0) {
     session.off = true;
     return false;
@@ -132,7 +146,7 @@ bool MakeBoard(const CommArguments& arguments) {
 // The mapping stays: callbacks that come late write to a file that has no name any more.
 void RemoveBoard() {
   session.on_board = false;
-  unlink(session.file.path);
+  RemoveBoardFile(&session.file);
 }
 
 // A process that ends by returning from main leaves no file. One that is killed leaves its board:

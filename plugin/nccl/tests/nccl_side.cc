@@ -170,11 +170,24 @@ std::vector<std::string> BoardDirectory::Files() const {
   return files;
 }
 
-BoardImage BoardDirectory::Read() const {
+std::string BoardDirectory::Place() const {
   const std::vector<std::string> files = Files();
   EXPECT_EQ(1u, files.size());
-  if (files.size() != 1) return {};
+  if (files.size() != 1) return "";
+  long long pid = 0;
+  int fd = -1;
+  char end = 0;
   std::ifstream in(files[0], std::ios::binary);
+  std::string text(64, '\0');
+  in.read(text.data(), 63);
+  const std::string name = std::filesystem::path(files[0]).filename();
+  const bool elsewhere = sscanf(text.c_str(), "gpu-sentinel board 1 fd %d%c", &fd, &end) == 2 &&
+                         end == '\n' && sscanf(name.c_str(), "gpu-sentinel.%lld.", &pid) == 1;
+  return elsewhere ? "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd) : files[0];
+}
+
+BoardImage BoardDirectory::Read() const {
+  std::ifstream in(Place(), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   auto image = DecodeBoard(std::as_bytes(std::span(bytes)));
   EXPECT_TRUE(image.ok()) << (image.ok() ? "" : image.error().message);

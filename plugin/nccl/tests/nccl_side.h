@@ -112,6 +112,9 @@ class BoardDirectory {
   std::vector<std::string> Files() const;
   // The only board there; fails the test otherwise.
   BoardImage Read() const;
+  // Where its bytes are: what its file says, or the file itself. They last as long as its process,
+  // or whoever has it open.
+  std::string Place() const;
 
  private:
   std::string path_;

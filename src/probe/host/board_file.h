@@ -23,9 +23,16 @@ struct FileIdentity {
 
 class BoardFile {
  public:
-  // kDenied for a link or anything that is not a regular file, kCorrupt for a size no board has.
-  static Result<BoardFile> Open(int folder_fd, const std::string& name);
+  // The board itself, or a short file that says which descriptor of its process has the sealed
+  // memory that is the board (docs/formats/board.md). `descriptors` is that process's
+  // /proc/<pid>/fd.
+  //
+  // kDenied for a link or anything that is not a regular file, or a descriptor that is not such
+  // memory or may not be looked at; kCorrupt for a size no board has.
+  static Result<BoardFile> Open(int folder_fd, const std::string& name,
+                                const std::string& descriptors);
 
+  // Of the file in the folder.
   const FileIdentity& identity() const { return identity_; }
   uint32_t owner() const { return owner_; }
 
@@ -37,6 +44,8 @@ class BoardFile {
   Status ReadAll(std::vector<std::byte>* bytes) const;
 
  private:
+  Status OpenMemory(const std::string& descriptors);
+
   OwnedFd fd_;
   FileIdentity identity_;
   uint32_t owner_ = 0;

@@ -126,7 +126,8 @@ void BoardFinder::LookInto(int folder_fd, const std::string& path, Instant now,
     const std::optional<int> pid = WriterOf(*name, status.st_uid);
     std::optional<FoundBoard> board;
     if (pid) {
-      Result<BoardFile> file = BoardFile::Open(folder_fd, entry->d_name);
+      Result<BoardFile> file = BoardFile::Open(folder_fd, entry->d_name,
+                                               proc_.proc() + "/" + std::to_string(*pid) + "/fd");
       const bool same = file.ok() && file->identity() == identity && file->owner() == status.st_uid;
       if (same) {
         board = FoundBoard{std::move(file).value(), *pid, name->start_ticks,

@@ -1,6 +1,8 @@
 #include "probe/host/board_finder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -177,6 +179,103 @@ TEST_F(BoardFinderTest, AFileThatIsCutWhileReadIsAnErrorAndNoSignal) {
   EXPECT_EQ(last[0].file.ReadStart(header).error().code, ErrorCode::kCorrupt);
   std::vector<std::byte> bytes;
   EXPECT_FALSE(last[0].file.ReadAll(&bytes).ok());
+}
+
+// A board in sealed memory, and process 7's way to it.
+class SealedBoardTest : public BoardFinderTest {
+ protected:
+  SealedBoardTest() { proc.Write(Mine(7)); }
+  void TearDown() override {
+    if (memory >= 0) close(memory);
+  }
+
+  // False where the kernel has no such memory.
+  bool MakeMemory(const char* name, int seals, size_t bytes = kBoardHeaderBytes) {
+    memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (memory < 0 || ftruncate(memory, static_cast<off_t>(bytes)) != 0) return false;
+    EXPECT_EQ(pwrite(memory, "yes", 3, 0), 3);
+    return seals == 0 || fcntl(memory, F_ADD_SEALS, seals) == 0;
+  }
+  void Show(const std::string& target, const std::string& number = "5") {
+    std::filesystem::create_directories(proc.Folder(7) / "fd");
+    std::filesystem::create_symlink(target, proc.Folder(7) / "fd" / number);
+  }
+  void ShowMemory() { Show("/proc/self/fd/" + std::to_string(memory)); }
+  void Say(const std::string& text) { TestingProc::WriteFile(shm() / "gpu-sentinel.7.100", text); }
+  static constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+  int memory = -1;
+};
+
+TEST_F(SealedBoardTest, IsFoundOnceThroughItsProcess) {
+  if (!MakeMemory("gpu-sentinel", kSeals)) GTEST_SKIP() << "no sealed memory here";
+  ShowMemory();
+  Say("gpu-sentinel board 1 fd 5\n");
+  EXPECT_EQ(Found(), 1u);
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(SealedBoardTest, IsReadAsAnyOther) {
+  if (!MakeMemory("gpu-sentinel", kSeals)) GTEST_SKIP() << "no sealed memory here";
+  ShowMemory();
+  Say("gpu-sentinel board 1 fd 5\n");
+  ASSERT_EQ(Found(), 1u);
+  close(memory);
+  memory = -1;
+  std::vector<std::byte> start(3);
+  ASSERT_TRUE(last[0].file.ReadStart(start).ok()) << "what is open outlives its process";
+  EXPECT_EQ(start[0], std::byte{'y'});
+}
+
+TEST_F(SealedBoardTest, MemoryThatCanShrinkIsNone) {
+  if (!MakeMemory("gpu-sentinel", 0)) GTEST_SKIP() << "no sealed memory here";
+  ShowMemory();
+  Say("gpu-sentinel board 1 fd 5\n");
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(SealedBoardTest, MemoryThatIsNotOursIsNone) {
+  if (!MakeMemory("somebody-else", kSeals)) GTEST_SKIP() << "no sealed memory here";
+  ShowMemory();
+  Say("gpu-sentinel board 1 fd 5\n");
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(SealedBoardTest, MemoryOfASizeNoBoardHasIsNone) {
+  if (!MakeMemory("gpu-sentinel", kSeals, kBoardHeaderBytes - 1)) GTEST_SKIP();
+  ShowMemory();
+  Say("gpu-sentinel board 1 fd 5\n");
+  EXPECT_EQ(Found(), 0u);
+}
+
+TEST_F(SealedBoardTest, WhateverElseTheProcessHasUnderThatNumberIsNotOpened) {
+  std::filesystem::create_directories(proc.root() / "memfd:gpu-sentinel");
+  const std::filesystem::path file = proc.root() / "memfd:gpu-sentinel/board";
+  MakeBoard(file);
+  const std::filesystem::path fifo = proc.root() / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  Show(file, "5");
+  Show(fifo, "6");
+  Show("/dev/zero", "7");
+  Show(proc.root(), "8");
+  for (const char* number : {"5", "6", "7", "8", "9"}) {
+    Say("gpu-sentinel board 1 fd " + std::string(number) + "\n");
+    EXPECT_EQ(Found(seconds(100)), 0u) << number;
+  }
+}
+
+TEST_F(SealedBoardTest, WordsThatAreNotThePluginsLeadNowhere) {
+  if (!MakeMemory("gpu-sentinel", kSeals)) GTEST_SKIP() << "no sealed memory here";
+  ShowMemory();
+  for (const char* text :
+       {"", "\n", "5\n", "gpu-sentinel board 1 fd 5", "gpu-sentinel board 1 fd \n",
+        "gpu-sentinel board 1 fd -5\n", "gpu-sentinel board 1 fd 5/../5\n",
+        "gpu-sentinel board 2 fd 5\n", "gpu-sentinel board 1 fd 5 \n",
+        "gpu-sentinel board 1 fd 99999999999\n"}) {
+    Say(text);
+    EXPECT_EQ(Found(seconds(100)), 0u) << text;
+  }
+  Say("gpu-sentinel board 1 fd 5\n");
+  EXPECT_EQ(Found(seconds(100)), 1u);
 }
 
 }  // namespace
