@@ -1,0 +1,77 @@
+"""What can go wrong in a live ring, and what it must be called."""
+import dataclasses
+
+from truth import ANY_CLASS, Truth
+
+# Red is due, with one of these classes.
+STALLS = {
+    "absent": {"NOT_ENTERED"}, "stop": {"PROCESS_STOPPED"}, "stop-mid": {"PROCESS_STOPPED"},
+    "kill": {"PROCESS_DEAD"}, "exit": {"PROCESS_DEAD"},
+    "freeze-kernel": {"GPU_STUCK"}, "freeze-proxy": {"PROXY_STUCK"}, "freeze-proxy-mid": {"PROXY_STUCK", "NETWORK", "GPU_STUCK"},
+    "net-oneway": {"NETWORK"}, "net-isolate": {"NETWORK"},
+    "mismatch": {"MISMATCH"}, "mismatch-order": {"MISMATCH"}, "missing-send": {"MISMATCH", "NOT_ENTERED"},
+    "two": ANY_CLASS,
+}
+# What two faults at once are made of: one hides nothing of the other.
+PAIRS = (("freeze-kernel", "freeze-proxy"), ("absent", "freeze-kernel"), ("kill", "net-isolate"), ("stop", "absent"),
+         ("freeze-proxy", "net-oneway"))
+SLOW = ("slow-kernel", "slow-net")
+# No lamp, whatever they do.
+HARMLESS = ("checkpoint", "eval", "first-iteration", "loader", "late", "cancel", "finish", "restart", "debugger", "agent-restart",
+            "gateway-restart", "none")
+# A rank that is late for longer than this is a stall, where the job's history knows no such wait.
+LATE_IS_A_STALL_S = 2.5
+KINDS = (*STALLS, *SLOW, *HARMLESS)
+# Done here and not by sentinel-ring.
+OURS = ("agent-restart", "gateway-restart", "none")
+
+
+@dataclasses.dataclass
+class Fault:
+    kind: str
+    rank: int
+    ranks: int
+    transport: str = "socket"
+    layout: str = "ring"
+    seconds: float | None = None  # how long it lasts; none: for ever, or what is usual for it
+    number: int = 0               # which of several runs: chooses the pair of two faults
+
+    def pair(self):
+        return PAIRS[self.number % len(PAIRS)]
+
+    def other_rank(self):
+        return (self.rank + self.ranks // 2) % self.ranks
+
+    def arguments(self):
+        if self.kind in OURS:
+            return []
+        lasting = f",for={self.seconds}" if self.seconds else ""
+        if self.kind == "two":
+            first, second = self.pair()
+            return ["--fault", f"{first},rank={self.rank}{lasting}", "--fault", f"{second},rank={self.other_rank()}{lasting}"]
+        return ["--fault", f"{self.kind},rank={self.rank}{lasting}"]
+
+    def waits_to_be_told(self):
+        return self.kind not in OURS and self.kind != "first-iteration"
+
+    def is_a_stall(self):
+        return self.kind in STALLS or (self.kind == "late" and (self.seconds or 0) > LATE_IS_A_STALL_S)
+
+    def truth(self, events):
+        """`events`: the job's, among them those that say which edges a fault holds up."""
+        if not self.is_a_stall():
+            return Truth(self.kind, red=False, slow=self.kind in SLOW)
+        edges = {tuple(edge) for event in events if event.get("event") == "fault" for edge in event.get("edges", [])}
+        guilty = {self.rank}
+        one_of = frozenset()
+        if self.kind == "two":
+            guilty.add(self.other_rank())
+            one_of = frozenset(guilty)
+        if self.kind == "freeze-proxy-mid":
+            edges = {((self.rank - 1) % self.ranks, self.rank), (self.rank, (self.rank + 1) % self.ranks)}
+        classes = STALLS.get(self.kind, {"NOT_ENTERED"})
+        return Truth(self.kind, red=True, classes=frozenset(classes), guilty=frozenset(guilty), edges=frozenset(edges), one_of=one_of)
+
+    def before_any_stall(self):
+        """A call that differs is found by itself: its time counts from the call."""
+        return self.kind in ("mismatch", "mismatch-order")
