@@ -1,7 +1,6 @@
 #include "ring/live/device.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -126,7 +125,7 @@ bool Device::HeldUp(Strand& strand, std::optional<Duration>* pause) {
     if (fault.kind == LiveFault::kStopMid && in_the_middle && !stopped_once_) {
       stopped_once_ = true;
       ledger_.FaultBegan(fault.index, MonotonicNow());
-      kill(getpid(), SIGSTOP);
+      raise(SIGSTOP);  // to this thread, which hence goes no further itself
       ledger_.FaultEnded(fault.index, MonotonicNow());  // somebody let it go on
     }
     if (fault.kind == LiveFault::kSlowKernel && !slow_) {

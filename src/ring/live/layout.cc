@@ -87,7 +87,7 @@ void LayOutMixed(JobPlan* plan) {
     const Rank stage = rank / 2;
     if (stage > 0) groups.push_back({{pipes[chain], LiveFunc::kRecv, kMessage, stage - 1}});
     const size_t pair = pairs[static_cast<size_t>(stage)];
-    groups.push_back({{pair, LiveFunc::kAllReduce, 2 * kChannels * kChunk, -1}});
+    groups.push_back({{pair, LiveFunc::kAllReduce, 3 * kChannels * kChunk, -1}});
     if (stage + 1 < stages) {
       groups.push_back({{pipes[chain], LiveFunc::kSend, kMessage, stage + 1}});
     }

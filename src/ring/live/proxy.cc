@@ -161,17 +161,18 @@ void Proxy::Wait() {
 // Where NCCL would note a remote error for the host to find: the operations stay as they are, and
 // so does the rank, as a job does without a watchdog.
 void Proxy::TellBroken() {
-  const auto look = [this](const auto& wire, Rank peer) {
-    if (!wire.Broken() ||
+  const auto look = [this](const auto& lane) {
+    const auto& wire = lane.wire;
+    if (lane.turns.empty() || !wire.Broken() ||
         std::find(told_broken_.begin(), told_broken_.end(), wire.fd()) != told_broken_.end()) {
       return;
     }
     told_broken_.push_back(wire.fd());
     std::fprintf(stderr, "comm=%s rank=%d peer=%d what=\"connection closed by the remote peer\"\n",
-                 comm_.comm->name.c_str(), comm_.rank, peer);
+                 comm_.comm->name.c_str(), comm_.rank, lane.peer);
   };
-  for (const SendLane* lane : send_lanes_) look(lane->wire, lane->peer);
-  for (const ReceiveLane* lane : receive_lanes_) look(lane->wire, lane->peer);
+  for (const SendLane* lane : send_lanes_) look(*lane);
+  for (const ReceiveLane* lane : receive_lanes_) look(*lane);
 }
 
 void Proxy::Freeze(size_t fault) {

@@ -50,7 +50,7 @@ class Proxy {
   Bell& kernel_;
   const Profiler& profiler_;
   LiveLedger& ledger_;
-  const ProxySurroundings around_;
+  ProxySurroundings around_;
   const ProfiledComm& comm_;
   const std::vector<SendLane*> send_lanes_;
   const std::vector<ReceiveLane*> receive_lanes_;

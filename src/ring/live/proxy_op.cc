@@ -12,8 +12,8 @@ constexpr size_t kChunkPerSlot = 4;
 
 }  // namespace
 
-ProxyOp::ProxyOp(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel,
-                 Rank peer, size_t steps, size_t chunk_bytes, bool is_send)
+ProxyOp::ProxyOp(ProxySurroundings& around, std::shared_ptr<Task> task, int channel, Rank peer,
+                 size_t steps, size_t chunk_bytes, bool is_send)
     : around_(around),
       task_(std::move(task)),
       steps_(steps),
@@ -44,8 +44,8 @@ bool ProxyOp::FreezesNow() const {
 
 void ProxyOp::Received() { around_.ledger.Received(task_->call().comm, MonotonicNow()); }
 
-SendOp::SendOp(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel,
-               size_t steps, SendLane& lane, uint64_t number)
+SendOp::SendOp(ProxySurroundings& around, std::shared_ptr<Task> task, int channel, size_t steps,
+               SendLane& lane, uint64_t number)
     : ProxyOp(around, std::move(task), channel, lane.peer, steps,
               kChunkPerSlot * lane.fifo.slot_bytes(), true),
       lane_(lane),
@@ -93,7 +93,7 @@ bool SendOp::Progress() {
   return moved;
 }
 
-ReceiveOp::ReceiveOp(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel,
+ReceiveOp::ReceiveOp(ProxySurroundings& around, std::shared_ptr<Task> task, int channel,
                      size_t steps, ReceiveLane& lane, uint64_t number)
     : ProxyOp(around, std::move(task), channel, lane.peer, steps,
               kChunkPerSlot * lane.fifo.slot_bytes(), false),
@@ -115,6 +115,7 @@ bool ReceiveOp::Progress() {
     lane_.wire.Post(lane_.fifo.Slot(first_ + posted_), lane_.fifo.slot_bytes());
     around_.profiler.StepState(Step(posted_), nccl::kStepRecvWait, bytes_last_);
     ++posted_;
+    Received();
     moved = true;
   }
   if (received_ < posted_ && lane_.wire.Arrived() > first_ + received_) {

@@ -14,11 +14,11 @@
 
 namespace sentinel {
 
-// What all of them use, and the frozen thread's end.
+// What all of them use.
 struct ProxySurroundings {
   const Profiler& profiler;
   LiveLedger& ledger;
-  mutable bool kernel_due = false;  // the kernel has something new to see
+  bool kernel_due = false;  // the kernel has something new to see
 };
 
 class ProxyWork {
@@ -35,7 +35,7 @@ class ProxyWork {
 class ProxyOp : public ProxyWork {
  public:
   // Announces it: its turn on the lane comes when those before it have finished.
-  ProxyOp(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel, Rank peer,
+  ProxyOp(ProxySurroundings& around, std::shared_ptr<Task> task, int channel, Rank peer,
           size_t steps, size_t chunk_bytes, bool is_send);
 
   bool Finished() const override { return done_ == steps_; }
@@ -52,7 +52,7 @@ class ProxyOp : public ProxyWork {
   void CloseIfFinished();
   void Received();  // the receive side came forward
 
-  const ProxySurroundings& around_;
+  ProxySurroundings& around_;
   std::shared_ptr<Task> task_;
   const size_t steps_;
   bool begun_ = false;
@@ -68,7 +68,7 @@ class ProxyOp : public ProxyWork {
 
 class SendOp : public ProxyOp {
  public:
-  SendOp(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel, size_t steps,
+  SendOp(ProxySurroundings& around, std::shared_ptr<Task> task, int channel, size_t steps,
          SendLane& lane, uint64_t number);
   bool Progress() override;
 
@@ -80,7 +80,7 @@ class SendOp : public ProxyOp {
 
 class ReceiveOp : public ProxyOp {
  public:
-  ReceiveOp(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel, size_t steps,
+  ReceiveOp(ProxySurroundings& around, std::shared_ptr<Task> task, int channel, size_t steps,
             ReceiveLane& lane, uint64_t number);
   bool Progress() override;
 
@@ -93,13 +93,13 @@ class ReceiveOp : public ProxyOp {
 
 class KernelWatch : public ProxyWork {
  public:
-  KernelWatch(const ProxySurroundings& around, std::shared_ptr<Task> task, int channel)
+  KernelWatch(ProxySurroundings& around, std::shared_ptr<Task> task, int channel)
       : around_(around), task_(std::move(task)), channel_(channel) {}
   bool Progress() override;
   bool Finished() const override { return finished_; }
 
  private:
-  const ProxySurroundings& around_;
+  ProxySurroundings& around_;
   std::shared_ptr<Task> task_;
   const int channel_;
   bool started_ = false;
