@@ -8,7 +8,6 @@ later of the fault and the stuck operation's last receive-side progress of a liv
 import argparse
 import contextlib
 import functools
-import json
 import pathlib
 import shutil
 import signal
@@ -21,6 +20,7 @@ from daemons import DemoError, Site
 from live_faults import KINDS, Fault
 from live_job import LiveJob
 from replay_job import Recording, run_replay
+from report import percentile, summary_line, write_json
 from timeline import Timeline
 
 NODES = ("node-0", "node-1")
@@ -52,23 +52,6 @@ def run_live(options, timeline, number, directory, hold):
         if job:
             job.stop()
         site.stop()
-
-
-def summary_line(timeline, number, result, since):
-    verdict = timeline.paint("green", "ok") if result["ok"] else timeline.paint("red", "WRONG")
-    if result["red_ms"] is None:
-        return f"run {number}: {verdict} - {result['why']}"
-    parts = [f"lamp {result['red_ms']:.0f} ms"]
-    if result.get("suspect_ms") is not None:
-        parts.insert(0, f"suspected {result['suspect_ms']:.0f} ms")
-    if result.get("voice_ms") is not None:
-        parts.append(f"voice {result['voice_ms']:.0f} ms")
-    return f"run {number}: {verdict} - {', '.join(parts)} after {since}; {result['why']}"
-
-
-def percentile(values, share):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 
 def arguments():
@@ -120,14 +103,6 @@ def chosen(options):
             {"replay": recording.name, "fault": recording.kind, "ranks": recording.ranks}, "the stall")
 
 
-def write_report(report, path):
-    text = json.dumps(report, ensure_ascii=False, indent=2)
-    if path == "-":
-        print(text)
-    else:
-        pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
-
-
 def run_all(options):
     run, report, since = chosen(options)
     timeline = Timeline(quiet=options.json == "-")
@@ -149,7 +124,7 @@ def run_all(options):
     report.update(runs=results, red_ms_p50=percentile(reds, 0.5), red_ms_max=max(reds, default=None),
                   ok=all(result["ok"] for result in results))
     if options.json:
-        write_report(report, options.json)
+        write_json(report, options.json)
     if options.runs > 1 and not timeline.quiet:
         good = sum(result["ok"] for result in results)
         print(f"{good} of {len(results)} right" + (f"; red p50 {report['red_ms_p50']:.0f} ms, max {report['red_ms_max']:.0f} ms"

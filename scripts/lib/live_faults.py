@@ -67,6 +67,8 @@ class Fault:
         if self.kind == "two":
             guilty.add(self.other_rank())
             one_of = frozenset(guilty)
+        if self.kind == "missing-send":  # one left a Send out, or the other has a Receive too many: nobody can tell
+            one_of = frozenset({self.rank, (self.rank + 1) % self.ranks})
         if self.kind == "freeze-proxy-mid":
             edges = {((self.rank - 1) % self.ranks, self.rank), (self.rank, (self.rank + 1) % self.ranks)}
         classes = STALLS.get(self.kind, {"NOT_ENTERED"})
