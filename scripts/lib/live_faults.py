@@ -57,6 +57,10 @@ class Fault:
     def is_a_stall(self):
         return self.kind in STALLS or (self.kind == "late" and (self.seconds or 0) > LATE_IS_A_STALL_S)
 
+    def goes_on(self):
+        """The job trains again, or still, when a harmless kind has been watched."""
+        return self.kind in HARMLESS and self.kind not in ("cancel", "finish", "debugger") and not self.is_a_stall()
+
     def truth(self, events):
         """`events`: the job's, among them those that say which edges a fault holds up."""
         if not self.is_a_stall():

@@ -1,6 +1,7 @@
 """A live ring at a site: trained until its history is known, hurt, followed, judged."""
 import time
 
+from live_faults import OURS
 from ring_program import RingProgram
 from truth import judge
 from watching import VOICE_HOLD_S, Watch, measure
@@ -13,6 +14,7 @@ GREEN_WITHIN_S = 15
 GREEN_FOR_S = 10
 ITERATIONS_MIN = 12   # and as many operations as a late rank's rule asks for
 DRAINED_WITHIN_S = 10
+MOVED_WITHIN_S = 5
 
 
 class LiveJob:
@@ -47,9 +49,21 @@ class LiveJob:
         result["slow"] = self.watch.slow is not None
         result["stages"] = [f"{verdict['class']}: rank {verdict['culprit']['rank']}" for verdict in self.watch.all_verdicts()]
         result["ok"], result["why"] = judge(self.fault.truth(self.ring.events), self.watch.all_verdicts(), result)
+        if result["ok"]:
+            wrong = self.not_as_asked()
+            result["ok"], result["why"] = not wrong, wrong or result["why"]
         if result["ok"] and self.recovery and not self.recovery["ok"]:
             result["ok"], result["why"] = False, "recovery was not shown as it should be"
         return result
+
+    def not_as_asked(self):
+        """What did not happen of what was to happen, so that the run shows nothing; empty: it did."""
+        if self.fault.kind not in OURS and not self.ring.first("fault"):
+            return "the fault never began"
+        healthy = self.ring.last("healthy")
+        if self.fault.goes_on() and (healthy is None or time.monotonic() - healthy["mono_ms"] / 1000 > MOVED_WITHIN_S):
+            return "the job did not go on"
+        return ""
 
     def learn(self):
         """Until the job has a history by which a late rank can be judged."""
