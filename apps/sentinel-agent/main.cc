@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
       return StartFailed(
           kName,
           {here.error().code, (path.empty() ? "defaults" : path) + ": " + here.error().message},
-          "Make it, as the user the agent runs as will find it, or name another one.");
+          "Run it as root, or make it and give it to the user the agent runs as, or name another "
+          "one.");
     }
     std::printf("%s: ok; host %s, gateway %s\n", path.empty() ? "defaults" : path.c_str(),
                 config->host.c_str(), config->gateway.ToString().c_str());
@@ -49,9 +50,10 @@ int main(int argc, char** argv) {
   boost::asio::io_context io(1);
   const Result<std::unique_ptr<Agent>> agent = Agent::Create(*config, io);
   if (!agent.ok()) {
-    return StartFailed(
-        kName, agent.error(),
-        "Set ingest_socket to a path this user may serve, or to \"\" to do without it.");
+    return StartFailed(kName, agent.error(),
+                       "Run it as root or by its service, or set ingest_socket to a path this user "
+                       "may serve, or to "
+                       "\"\" to do without it.");
   }
   spdlog::info("event=started version={} host=\"{}\" id=\"{}\" boards=\"{}\" gateway={}",
                SENTINEL_VERSION, config->host, config->agent_id, config->board_dir,

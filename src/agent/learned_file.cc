@@ -30,7 +30,8 @@ LearnedFile::LearnedFile(std::string folder, const std::string& agent_id)
 Result<Learned> LearnedFile::Load(const std::string& boot) const {
   struct stat found {};
   if (lstat(path_.c_str(), &found) != 0) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+    const bool none = errno == ENOENT || errno == ENOTDIR;
+    const ErrorCode code = none ? ErrorCode::kNotFound : ErrorCode::kIo;
     return Error{code, path_ + ": " + std::strerror(errno)};
   }
   // Whoever may write here may stop us anyway; but a fifo, say, would hold us.
@@ -46,9 +47,16 @@ Result<Learned> LearnedFile::Load(const std::string& boot) const {
   return learned;
 }
 
+Status LearnedFile::MakeFolder() const {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) return Error{ErrorCode::kIo, folder_ + ": " + error.message()};
+  if (access(folder_.c_str(), W_OK | X_OK) != 0) return IoError(folder_);
+  return {};
+}
+
 Status LearnedFile::Save(const std::string& text) const {
-  std::error_code ignored;  // open says what is wrong
-  std::filesystem::create_directories(folder_, ignored);
+  TRY(MakeFolder());
   const std::string half = path_ + ".part";
   unlink(half.c_str());  // of a run that was killed; or a link somebody has put there
   const OwnedFd file(

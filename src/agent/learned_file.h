@@ -19,7 +19,10 @@ class LearnedFile {
   // boot; in each case there is nothing to take up.
   Result<Learned> Load(const std::string& boot) const;
 
-  // Replaces what is there, and makes the folder (0755) if need be.
+  // Makes the folder (0755) if need be; an error if nothing could be saved there.
+  Status MakeFolder() const;
+
+  // Replaces what is there, and makes the folder if need be.
   Status Save(const std::string& text) const;
 
   const std::string& path() const { return path_; }

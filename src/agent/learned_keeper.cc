@@ -9,12 +9,13 @@
 namespace sentinel {
 namespace {
 
-void Write(const LearnedFile& file, const std::string& text, std::atomic<bool>* failing) {
-  const Status saved = file.Save(text);
+// Once for each stretch in which it fails.
+void Complain(const Status& saved, std::atomic<bool>* failing) {
   if (failing->exchange(!saved.ok()) || saved.ok()) return;
   spdlog::warn(
-      "learned=not_saved why=\"{}\" effect=\"a restarted agent learns anew\" do=\"make the folder "
-      "writable for this user, or set state_dir\"",
+      "learned=not_saved why=\"{}\" effect=\"a restarted agent learns anew\" do=\"run as root, "
+      "make "
+      "that folder writable for this user, or set state_dir\"",
       saved.error().message);
 }
 
@@ -32,6 +33,7 @@ Learned LearnedKeeper::Load() {
   }
   switch (learned.error().code) {
     case ErrorCode::kNotFound:
+      Complain(file_.MakeFolder(), &failing_);  // now, and not when there will be something to save
       break;
     case ErrorCode::kUnavailable:
       spdlog::info("learned=none why=\"{}\"", learned.error().message);
@@ -59,13 +61,13 @@ bool LearnedKeeper::Due(Instant now) {
 void LearnedKeeper::Save(Learned learned) {
   if (learned.processes.empty() && !wrote_) return;
   wrote_ = !learned.processes.empty();
-  disk_->Post([this, text = TextOf(std::move(learned))] { Write(file_, text, &failing_); });
+  disk_->Post([this, text = TextOf(std::move(learned))] { Complain(file_.Save(text), &failing_); });
 }
 
 void LearnedKeeper::SaveAtEnd(Learned learned) {
   disk_.reset();  // whatever it is writing is older
   if (learned.processes.empty() && !wrote_) return;
-  Write(file_, TextOf(std::move(learned)), &failing_);
+  Complain(file_.Save(TextOf(std::move(learned))), &failing_);
 }
 
 std::string LearnedKeeper::TextOf(Learned learned) {

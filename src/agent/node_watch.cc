@@ -130,6 +130,12 @@ void NodeWatch::Find(Instant now) {
       if (!board->dead()) board->vitals.Remember();
     }
   }
+  for (const BoardFinder::Trouble& trouble : finder_.TakeTroubles()) {
+    const bool denied = trouble.why.find("Permission denied") != std::string::npos;
+    Note("board=unreadable pid=" + std::to_string(trouble.pid) + " path=\"" + trouble.path +
+         "\" why=\"" + trouble.why + "\" effect=\"the process is not watched\"" +
+         (denied ? " do=\"run the agent as root or give it CAP_SYS_PTRACE\"" : ""));
+  }
   if (finder_.refused() != refused_) {
     refused_ = finder_.refused();
     Note("boards_refused=" + std::to_string(refused_) + " why=\"more than " +

@@ -58,8 +58,10 @@ Status SyncFolder(const std::string& path) {
 std::string SpoolDir::File(uint64_t id) const { return path_ + "/" + std::to_string(id); }
 
 Status SpoolDir::Make() const {
-  std::error_code ignored;  // mkdir says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  const auto parent = std::filesystem::path(path_).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) return Error{ErrorCode::kIo, parent.string() + ": " + error.message()};
   if (mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) return IoError(path_);
   return {};
 }

@@ -125,6 +125,7 @@ void BoardFinder::LookInto(int folder_fd, const std::string& path, Instant now,
     }
     const std::optional<int> pid = WriterOf(*name, status.st_uid);
     std::optional<FoundBoard> board;
+    std::string why;
     if (pid) {
       Result<BoardFile> file = BoardFile::Open(folder_fd, entry->d_name,
                                                proc_.proc() + "/" + std::to_string(*pid) + "/fd");
@@ -132,6 +133,8 @@ void BoardFinder::LookInto(int folder_fd, const std::string& path, Instant now,
       if (same) {
         board = FoundBoard{std::move(file).value(), *pid, name->start_ticks,
                            path + "/" + entry->d_name};
+      } else if (!file.ok()) {
+        why = file.error().message;
       }
     }
     if (board) {
@@ -144,6 +147,10 @@ void BoardFinder::LookInto(int folder_fd, const std::string& path, Instant now,
     const Duration wait = unclaimed == unclaimed_.end()
                               ? kLookAgainFirst
                               : std::min<Duration>(unclaimed->second.wait * 2, kLookAgainMax);
+    // Once is nothing: it may be being made.
+    if (!why.empty() && wait == 2 * kLookAgainFirst && troubles_.size() < kTroublesMax) {
+      troubles_.push_back({*pid, path + "/" + entry->d_name, why});
+    }
     if (unclaimed_.size() >= kUnclaimedMax) unclaimed_.clear();
     unclaimed_[identity] = {now + wait, wait};
   }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -40,6 +41,16 @@ class BoardFinder {
   // first scan and in every third after it.
   std::vector<FoundBoard> Scan(Instant now);
   void Release(const FileIdentity& identity);
+
+  // Boards of live processes that cannot be opened, each with the reason, told once, when it has
+  // been tried twice; at most kTroublesMax wait to be taken.
+  static constexpr size_t kTroublesMax = 64;
+  struct Trouble {
+    int pid = 0;
+    std::string path;
+    std::string why;
+  };
+  std::vector<Trouble> TakeTroubles() { return std::exchange(troubles_, {}); }
 
   // Boards that did not fit, at the last scan.
   size_t refused() const { return refused_; }
@@ -73,6 +84,7 @@ class BoardFinder {
   std::map<FileIdentity, Unclaimed> unclaimed_;
   std::optional<Index> index_;  // made at most once a scan, when a name needs it
   size_t refused_ = 0;
+  std::vector<Trouble> troubles_;
 };
 
 }  // namespace sentinel

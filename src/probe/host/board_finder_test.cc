@@ -263,6 +263,19 @@ TEST_F(SealedBoardTest, WhateverElseTheProcessHasUnderThatNumberIsNotOpened) {
   }
 }
 
+TEST_F(SealedBoardTest, WhatCannotBeOpenedIsToldOnceAndNotAtTheFirstTry) {
+  Say("gpu-sentinel board 1 fd 5\n");
+  EXPECT_EQ(Found(), 0u);
+  EXPECT_TRUE(finder->TakeTroubles().empty()) << "it may be being made";
+  EXPECT_EQ(Found(seconds(2)), 0u);
+  const std::vector<BoardFinder::Trouble> troubles = finder->TakeTroubles();
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].pid, 7);
+  EXPECT_NE(troubles[0].why.find("fd/5"), std::string::npos) << troubles[0].why;
+  for (int i = 0; i < 10; ++i) Found(seconds(100));
+  EXPECT_TRUE(finder->TakeTroubles().empty());
+}
+
 TEST_F(SealedBoardTest, WordsThatAreNotThePluginsLeadNowhere) {
   if (!MakeMemory("gpu-sentinel", kSeals)) GTEST_SKIP() << "no sealed memory here";
   ShowMemory();
