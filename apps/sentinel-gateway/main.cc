@@ -7,6 +7,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/clock.h"
 #include "daemon/daemon.h"
 #include "gateway/gateway.h"
 
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
     return kExitEnded;
   }
 
+  UseTimeZone(options.config.timezone);
   boost::asio::io_context io(1);
   Result<std::unique_ptr<Gateway>> gateway = Gateway::Create(io, std::move(options));
   if (!gateway.ok()) return failed(gateway.error());

@@ -41,6 +41,28 @@ TEST(Digest, ComparesWholeStrings) {
   EXPECT_FALSE(ConstantTimeEqual("abc", "ab"));
 }
 
+TEST(Time, IsReadInTheFormsThatRfc3339Has) {
+  const WallTime at{std::chrono::milliseconds(1'787'041'800'250)};  // 2026-08-18T08:30:00.250Z
+  EXPECT_EQ(ParseRfc3339(FormatRfc3339(at)), at);
+  EXPECT_EQ(ParseRfc3339("2026-08-18T08:30:00.25Z"), at);
+  EXPECT_EQ(ParseRfc3339("2026-08-18t08:30:00.2509999z"), at);
+  EXPECT_EQ(ParseRfc3339("2026-08-18T16:30:00.250+08:00"), at);
+  EXPECT_EQ(ParseRfc3339("2026-08-17T22:00:00.250-10:30"), at);
+  EXPECT_EQ(ParseRfc3339("1969-12-31T23:59:59Z"), WallTime{std::chrono::seconds(-1)});
+  EXPECT_EQ(ParseRfc3339("2024-02-29T00:00:00Z"), WallTime{std::chrono::seconds(1'709'164'800)});
+}
+
+TEST(Time, ThatIsNoTimeIsNotRead) {
+  for (const char* text :
+       {"", "2026", "2026-08-18", "2026-08-18 08:30:00Z", "2026-08-18T08:30Z",
+        "2026-08-18T08:30:00", "2026-13-18T08:30:00Z", "2026-02-29T08:30:00Z",
+        "2026-08-18T24:30:00Z", "2026-08-18T08:60:00Z", "2026-08-18T08:30:61Z",
+        "2026-08-18T08:30:00.Z", "2026-08-18T08:30:00Zx", "2026-08-18T08:30:00+8:00",
+        "2026-08-18T08:30:00+08", "-026-08-18T08:30:00Z", "2026-08-18T08:30:00+24:00"}) {
+    EXPECT_FALSE(ParseRfc3339(text).has_value()) << text;
+  }
+}
+
 TEST(Time, IsWrittenInUtcWithMilliseconds) {
   EXPECT_EQ(FormatRfc3339({std::chrono::milliseconds(1795996334250)}), "2026-11-29T23:52:14.250Z");
   EXPECT_EQ(FormatRfc3339({std::chrono::milliseconds(-1)}), "1969-12-31T23:59:59.999Z");

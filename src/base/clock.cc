@@ -1,5 +1,8 @@
 #include "base/clock.h"
 
+#include <cstdlib>
+#include <ctime>
+
 namespace sentinel {
 
 Instant MonotonicNow() {
@@ -10,6 +13,18 @@ Instant MonotonicNow() {
 WallTime WallNow() {
   return {std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::system_clock::now().time_since_epoch())};
+}
+
+void UseTimeZone(const std::string& zone) {
+  setenv("TZ", (":" + zone).c_str(), 1);  // NOLINT(concurrency-mt-unsafe): see the header
+  tzset();
+}
+
+std::chrono::seconds CivilOffset(WallTime at) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(at.since_epoch).count();
+  std::tm civil{};
+  localtime_r(&seconds, &civil);
+  return std::chrono::seconds(civil.tm_gmtoff);
 }
 
 }  // namespace sentinel

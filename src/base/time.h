@@ -5,7 +5,9 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace sentinel {
 
@@ -43,5 +45,8 @@ constexpr int64_t ToMillis(Duration d) {
 
 // RFC 3339, UTC, milliseconds: 2026-08-17T08:30:00.250Z. The form of every *_at in our JSON.
 std::string FormatRfc3339(WallTime time);
+// Of that form or with fewer or more decimals, or an offset such as +08:00 for the Z. Nothing if it
+// is none.
+std::optional<WallTime> ParseRfc3339(std::string_view text);
 
 }  // namespace sentinel

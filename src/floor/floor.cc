@@ -101,6 +101,13 @@ Floor::Press Floor::Pressed(Instant now) {
   return press;
 }
 
+void Floor::Mute(Instant until, Instant now) {
+  EndMute(now);
+  if (muted_until_ || until <= now) return;
+  muted_until_ = std::min(until, now + options_.mute);
+  mute_break_.reset();
+}
+
 void Floor::EndMute(Instant now) {
   if (!muted_until_ || now < *muted_until_) return;
   muted_until_.reset();

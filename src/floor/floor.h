@@ -49,6 +49,8 @@ class Floor {
 
   Taken Accept(FloorMessage message, Instant now);
   Press Pressed(Instant now);
+  // What the gateway remembers of a press that we have forgotten; a mute of our own stands.
+  void Mute(Instant until, Instant now);
   // Somebody who proved to be our gateway has spoken to us.
   void Heard(Instant now) { heard_ = now; }
 

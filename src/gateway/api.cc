@@ -40,18 +40,27 @@ void PostEvent(const ApiDeps& deps, HttpRequest request, Responder responder) {
 
 struct AckBody {
   std::string terminal;
+  WallTime pressed;
   std::vector<std::string> incidents;
 };
 
-Result<AckBody> ParseAck(const std::string& body) {
+Result<AckBody> ParseAck(const std::string& body, WallTime now) {
   Json json = Json::parse(body, nullptr, false);
   Error wrong{ErrorCode::kInvalidArgument,
-              "an object with a terminal and, if it likes, incidents is expected"};
+              "an object with a terminal and, if it likes, pressed_at (RFC 3339) and "
+              "incidents is expected"};
   if (!json.is_object() || !json.contains("terminal") || !json["terminal"].is_string()) {
     return wrong;
   }
   AckBody ack;
   ack.terminal = json["terminal"].get<std::string>();
+  ack.pressed = now;
+  if (json.contains("pressed_at")) {
+    if (!json["pressed_at"].is_string()) return wrong;
+    std::optional<WallTime> pressed = ParseRfc3339(json["pressed_at"].get<std::string>());
+    if (!pressed) return wrong;
+    ack.pressed = *pressed;
+  }
   if (!json.contains("incidents") || json["incidents"].is_null()) return ack;
   const Json& incidents = json["incidents"];
   if (!incidents.is_array() || incidents.size() > kAckIncidentsMax) return wrong;
@@ -84,7 +93,8 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
     spdlog::warn("event=ack_refused peer={} why={}", LogValue(request.peer), LogValue(why));
     return responder->Send(TextResponse(401, "Unauthorized: " + why + "\n"));
   }
-  Result<AckBody> ack = ParseAck(request.body);
+  Moment now = MomentNow();
+  Result<AckBody> ack = ParseAck(request.body, now.wall);
   if (!ack.ok()) {
     return responder->Send(TextResponse(400, "Bad Request: " + ack.error().message + "\n"));
   }
@@ -92,7 +102,7 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
   if (keys == deps.keys.end() || keys->second.secret != pair->secret) {
     return responder->Send(TextResponse(403, "Forbidden: that is not this terminal's key\n"));
   }
-  int count = deps.book.Acknowledge(ack->terminal, ack->incidents, "button", MomentNow());
+  int count = deps.book.Acknowledge(ack->terminal, ack->incidents, "button", ack->pressed, now);
   spdlog::info("event=ack terminal={} acknowledged={}", LogValue(ack->terminal), count);
   deps.turn();
   responder->Send(JsonResponse(200, Dump(Json{{"acknowledged", count}})));
@@ -122,12 +132,16 @@ std::string TerminalsJson(const ApiDeps& deps) {
   for (const TerminalStatus& status : deps.deliveries.Status()) {
     Json answered;
     if (status.answered) answered = FormatRfc3339(status.answered->wall);
-    list.push_back({{"name", status.name},
-                    {"address", status.address},
-                    {"kind", status.kind},
-                    {"reachable", status.reachable},
-                    {"answered_at", answered},
-                    {"error", status.error.empty() ? Json() : Json(status.error)}});
+    auto muted = deps.book.mutes().find(status.name);
+    list.push_back(
+        {{"name", status.name},
+         {"address", status.address},
+         {"kind", status.kind},
+         {"reachable", status.reachable},
+         {"answered_at", answered},
+         {"error", status.error.empty() ? Json() : Json(status.error)},
+         {"muted_until_at",
+          muted == deps.book.mutes().end() ? Json() : Json(FormatRfc3339(muted->second.wall))}});
   }
   return Dump(Json{{"terminals", std::move(list)}});
 }

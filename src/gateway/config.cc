@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -160,6 +161,27 @@ void ReadDetection(TomlReader* reader, CorrelateOptions* options) {
            "a node is not silent before its agent is (agent_silent_ms)");
 }
 
+Result<std::chrono::minutes> TimeOfDay(const std::string& text) {
+  int hour = 0;
+  int minute = 0;
+  int read = 0;
+  bool fits =
+      text.size() == 5 && std::sscanf(text.c_str(), "%2d:%2d%n", &hour, &minute, &read) == 2;
+  if (fits && read == 5 && hour >= 0 && hour < 24 && minute >= 0 && minute < 60) {
+    return std::chrono::hours(hour) + std::chrono::minutes(minute);
+  }
+  return Error{ErrorCode::kInvalidArgument, "a time of day such as 22:00 is expected"};
+}
+
+void ReadVoice(TomlReader* reader, GatewayConfig* config) {
+  IncidentPolicy& policy = config->incidents;
+  reader->Millis("hold_ms", &policy.voice_hold);
+  reader->Millis("mute_ms", &policy.mute, 1);
+  reader->Flag("strict_mute", &policy.strict_mute);
+  reader->Parsed("quiet_from", TimeOfDay, &config->quiet_from);
+  reader->Parsed("quiet_until", TimeOfDay, &config->quiet_until);
+}
+
 void ReadSentence(TomlReader* reader, std::string_view key, std::string* sentence) {
   auto checked = [](const std::string& text) -> Result<std::string> {
     TRY(CheckTemplate(text));
@@ -246,8 +268,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
   reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config.detection); });
   reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
-  reader.Section("voice",
-                 [&](TomlReader& voice) { voice.Millis("hold_ms", &config.incidents.voice_hold); });
+  reader.Section("voice", [&](TomlReader& voice) { ReadVoice(&voice, &config); });
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {
     if (!terminal.key_file.empty() || !config.key_file.empty()) continue;

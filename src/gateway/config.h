@@ -31,6 +31,9 @@ struct GatewayConfig {
   std::vector<Route> routes;
   std::vector<HostEntry> hosts;
   std::string timezone = "Asia/Shanghai";
+  // When only P0 is spoken, in minutes of the site's day; both the same: never.
+  std::chrono::minutes quiet_from = std::chrono::hours(22);
+  std::chrono::minutes quiet_until = std::chrono::hours(8);
   CorrelateOptions detection;
   IncidentPolicy incidents;
 };

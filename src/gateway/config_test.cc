@@ -173,5 +173,18 @@ gpus = { "0000:3b:00.0" = 2 }
   EXPECT_FALSE(ParseInventory("[[hosts]]\nname='x'\n", "i").ok());
 }
 
+TEST(GatewayConfig, QuietHoursAreTimesOfTheSitesDay) {
+  Result<GatewayConfig> config =
+      ParseGatewayConfig("[voice]\nquiet_from = \"23:30\"\nquiet_until = \"06:05\"\n", "g.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->quiet_from, std::chrono::minutes(23 * 60 + 30));
+  EXPECT_EQ(config->quiet_until, std::chrono::minutes(6 * 60 + 5));
+  for (const char* wrong : {"24:00", "7:30", "07:60", "0730", "07:3x", "-1:00", "07:30 "}) {
+    config = ParseGatewayConfig(std::string("[voice]\nquiet_from = \"") + wrong + "\"\n", "g.toml");
+    ASSERT_FALSE(config.ok()) << wrong;
+    EXPECT_NE(config.error().message.find("g.toml:2"), std::string::npos) << config.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace sentinel

@@ -148,12 +148,21 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
   turn_();
 }
 
+// A terminal that was started anew has forgotten that somebody pressed its button.
+std::string Deliveries::PingBody(const std::string& name) const {
+  auto muted = book_.mutes().find(name);
+  if (muted == book_.mutes().end()) return "{}";
+  const Duration left = muted->second.mono - MonotonicNow() - kMuteMargin;
+  if (left <= Duration(0)) return "{}";
+  return nlohmann::json{{"muted_for_ms", ToMillis(left)}}.dump();
+}
+
 void Deliveries::Ping(const std::string& name) {
   const TerminalSettings& settings = terminals_.at(name).settings;
   HttpRequest request;
   request.method = "POST";
   request.path = "/api/v1/ping";
-  request.body = "{}";
+  request.body = PingBody(name);
   auto now = std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch);
   std::string timestamp = std::to_string(now.count());
   request.headers["Content-Type"] = "application/json";

@@ -84,6 +84,7 @@ class Deliveries {
 
   void Send(Terminal& terminal, Delivery delivery);
   void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
+  std::string PingBody(const std::string& name) const;
   void Ping(const std::string& name);
   void Ponged(const std::string& name, const HttpOutcome& outcome);
   void CheckBoot(Terminal& terminal, const std::string& pong, Moment now);

@@ -36,6 +36,7 @@ constexpr size_t kBatchRows = 1024;
 constexpr int kRoundsMax = 16;
 // Lines about incidents between two ticks; beyond it they are counted, and their number is logged.
 constexpr uint64_t kIncidentLinesMax = 200;
+constexpr const char* kMuteNote = "mute/";  // + terminal: until when it is silent, RFC 3339
 constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
 class GatewayOnLoop final : public Gateway, public AgentListener {
@@ -120,6 +121,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   void CheckSilence(Moment now);
   void Log(const IncidentBook::Change& change);
   void Ack(const std::string& agent, uint64_t spool_id, const IntakeAnswer& answer);
+  void RestoreMute(const std::string& terminal, const std::string& until, Moment now);
+  void KeepMutes();
 
   boost::asio::io_context& io_;
   GatewayConfig config_;
@@ -147,8 +150,9 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   bool store_was_ok_ = true;
   std::string moved_aside_;  // a corrupt store, the last one that was told
   uint16_t http_port_ = 0;
-  std::set<std::string> silent_;  // hosts told as silent
-  uint64_t incident_lines_ = 0;   // since the last tick
+  std::set<std::string> silent_;      // hosts told as silent
+  std::set<std::string> mutes_kept_;  // terminals of which the store has a mute
+  uint64_t incident_lines_ = 0;       // since the last tick
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -182,6 +186,8 @@ Status GatewayOnLoop::Restore() {
   for (const auto& [name, boot_id] : contents.notes) {
     if (name.starts_with(kBootNote)) {
       deliveries_.RememberBoot(name.substr(std::string(kBootNote).size()), boot_id);
+    } else if (name.starts_with(kMuteNote)) {
+      RestoreMute(name.substr(std::string(kMuteNote).size()), boot_id, now);
     }
   }
   deliveries_.OnBoot([this](const std::string& terminal, const std::string& boot_id) {
@@ -191,6 +197,26 @@ Status GatewayOnLoop::Restore() {
   spdlog::info("event=restored incidents={} open={} event_ids={}", count, book_.open(),
                contents.event_ids.size());
   return {};
+}
+
+void GatewayOnLoop::RestoreMute(const std::string& terminal, const std::string& until, Moment now) {
+  std::optional<WallTime> end = ParseRfc3339(until);
+  if (end) book_.Mute(terminal, *end, now);
+  mutes_kept_.insert(terminal);
+}
+
+void GatewayOnLoop::KeepMutes() {
+  for (const auto& [terminal, until] : book_.mutes()) {
+    spdlog::info("event=mute terminal={} until={}", LogValue(terminal), FormatRfc3339(until.wall));
+    store_->PutNote({kMuteNote + terminal, FormatRfc3339(until.wall)}, {});
+    mutes_kept_.insert(terminal);
+  }
+  std::erase_if(mutes_kept_, [this](const std::string& terminal) {
+    if (book_.mutes().contains(terminal)) return false;
+    spdlog::info("event=mute_ended terminal={}", LogValue(terminal));
+    store_->PutNote({kMuteNote + terminal, ""}, {});
+    return true;
+  });
 }
 
 void GatewayOnLoop::AddRoutes() {
@@ -223,6 +249,7 @@ void GatewayOnLoop::Turn() {
     for (const IncidentBook::Change& change : actions.changes) Log(change);
     touched.insert(touched.end(), actions.touched.begin(), actions.touched.end());
     keeper_.KeepLater(actions.later);
+    if (actions.mutes_changed) KeepMutes();
     // What rings goes out before what is written.
     bool told = deliveries_.Pump(now);
     if (!told && actions.notifications.empty() && actions.cancels.empty()) break;
@@ -479,6 +506,10 @@ Status CheckKeys(const GatewayOptions& options) {
 Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
                                                  GatewayOptions options) {
   std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options));
+  if (options.config.quiet_from != options.config.quiet_until) {
+    options.config.incidents.quiet.emplace(options.config.quiet_from, options.config.quiet_until,
+                                           CivilOffset);
+  }
   StateLock lock = TRY(StateLock::Take(options.config.state_dir));
   StoreOptions store_options;
   store_options.path = options.config.state_dir + "/sentinel.db";

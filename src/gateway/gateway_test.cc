@@ -65,6 +65,7 @@ class FakeTerminal {
   std::vector<TerminalMessage> messages;  // carried out
   std::vector<HttpRequest> requests;      // of send_msg, answered in whatever way
   int pings = 0;
+  std::string last_ping;  // its body
 
  private:
   void Take(HttpRequest request, std::unique_ptr<HttpResponder> responder) {
@@ -73,6 +74,7 @@ class FakeTerminal {
                     .ok());
     if (request.path == "/api/v1/ping") {
       ++pings;
+      last_ping = request.body;
       return responder->Send(ours_ ? JsonResponse(200, R"({"boot_id":")" + boot_id + "\"}")
                                    : TextResponse(404, ""));
     }
@@ -509,6 +511,36 @@ TEST_F(GatewayTest, TheButtonIsHeardOnlyWithTheTerminalsOwnSignature) {
   Json incident = Incidents().at(0);
   EXPECT_EQ(incident["state"], "acknowledged");
   EXPECT_EQ(incident["acknowledged"]["from"], "hall-1");
+}
+
+TEST_F(GatewayTest, APressMutesItsTerminalAndARestartDoesNotEndThat) {
+  StartTerminal();
+  StartGateway();
+  Post(kHang);
+  ASSERT_TRUE(RunUntil(io_, [&] { return !terminal_->messages.empty(); }));
+  HttpRequest press;
+  press.method = "POST";
+  press.path = "/api/v1/ack";
+  press.body = R"({"terminal":"hall-1","pressed_at":")" + FormatRfc3339(WallNow()) + "\"}";
+  std::string timestamp =
+      std::to_string(std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch).count());
+  press.headers["X-API-Key"] = kKey;
+  press.headers["X-Timestamp"] = timestamp;
+  press.headers["X-Signature"] = SignV1(kSecret, timestamp, press.body);
+  ASSERT_EQ(Fetch(press).status, 200);
+  auto muted_until = [&] {
+    return Json::parse(Get("/api/v1/terminals").body)["terminals"][0]["muted_until_at"];
+  };
+  const Json until = muted_until();
+  ASSERT_TRUE(until.is_string());
+  EXPECT_TRUE(RunUntil(io_, [&] { return terminal_->last_ping.find("muted_for_ms") == 2; }));
+
+  gateway_.reset();
+  io_.restart();
+  terminal_->last_ping.clear();
+  StartGateway();
+  EXPECT_EQ(muted_until(), until);
+  EXPECT_TRUE(RunUntil(io_, [&] { return terminal_->last_ping.find("muted_for_ms") == 2; }));
 }
 
 TEST_F(GatewayTest, WithoutTerminalsItStillTakesAndShows) {

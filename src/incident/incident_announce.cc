@@ -55,7 +55,7 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
         told = NotifyReason::kFirst;
       }
     }
-    bool silent = held;
+    bool silent = held || (reason == NotifyReason::kFirst && entry.told_with_another);
     if (reason == NotifyReason::kFirst && WindowOpen(incident.identity, terminal, now.mono)) {
       // It was announced, closed, and is back within its window: the light says so at once, the
       // voice when the window is over.
@@ -63,11 +63,39 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
       Instant ends = windows_[{incident.identity, terminal}] + policy_.debounce;
       entry.voice_at = std::max(entry.voice_at.value_or(ends), ends);
     }
-    Notify(entry, terminal, told, incident.severity,
-           silent ? LightMessage(incident.severity, false, text)
-                  : AlarmMessage(incident.severity, text),
-           now);
+    const Voice voice = silent ? Voice::kNone : VoiceOf(entry, terminal, told, now);
+    if (voice == Voice::kNone && reason == NotifyReason::kRepeated) continue;
+    Notify(entry, terminal, told, incident.severity, Sounding(voice, incident.severity, text), now);
   }
+}
+
+IncidentBook::Voice IncidentBook::VoiceOf(Entry& entry, const std::string& terminal,
+                                          NotifyReason reason, Moment now) {
+  const bool critical = entry.incident.severity == Severity::kP0;
+  if (quiet_ && !critical) return Voice::kNone;
+  if (!mutes_.contains(terminal)) return Voice::kAsItIs;
+  const bool news = reason != NotifyReason::kRepeated && reason != NotifyReason::kCorrected;
+  if (!critical || !news || policy_.strict_mute) return Voice::kNone;
+  auto last = mute_breaks_.find(terminal);
+  if (last != mute_breaks_.end() && now.mono - last->second < policy_.mute_break_gap) {
+    // Its turn to be heard comes.
+    Instant next = last->second + policy_.mute_break_gap;
+    entry.voice_at = std::max(entry.voice_at.value_or(next), next);
+    Wake(entry, Alarm::kVoice, *entry.voice_at);
+    return Voice::kNone;
+  }
+  mute_breaks_[terminal] = now.mono;
+  return Voice::kOnce;
+}
+
+TerminalMessage IncidentBook::Sounding(Voice voice, Severity severity, const std::string& text) {
+  if (voice == Voice::kNone) return LightMessage(severity, false, text);
+  TerminalMessage message = AlarmMessage(severity, text);
+  if (voice == Voice::kOnce) {
+    message.audio_mode = AudioMode::kOnce;
+    message.repeat_times = 1;
+  }
+  return message;
 }
 
 void IncidentBook::Notify(Entry& entry, const std::string& terminal, NotifyReason reason,
@@ -131,10 +159,32 @@ void IncidentBook::SpeakHeld(Entry& entry, Moment now) {
   for (auto& [terminal, lamp] : entry.lamps) {
     if (lamp.announced) continue;
     // Where even the light has not arrived, this is the first it will hear.
-    Notify(entry, terminal, lamp.shown ? NotifyReason::kSpoken : NotifyReason::kFirst,
-           entry.incident.severity, AlarmMessage(entry.incident.severity, entry.incident.text),
-           now);
+    const NotifyReason reason = lamp.shown ? NotifyReason::kSpoken : NotifyReason::kFirst;
+    const Voice voice = VoiceOf(entry, terminal, reason, now);
+    if (voice == Voice::kNone && lamp.shown) continue;
+    Notify(entry, terminal, reason, entry.incident.severity,
+           Sounding(voice, entry.incident.severity, entry.incident.text), now);
   }
+}
+
+void IncidentBook::WakeForRepeat(Entry& entry, Moment now) {
+  if (!entry.rang) return;
+  Duration since = now.mono - *entry.rang;
+  Duration due{0};
+  for (Duration after : policy_.repeat_after) {
+    due = after;
+    if (due > since) break;
+  }
+  if (due <= since && policy_.repeat_every <= Duration(0)) return;
+  if (due <= since) due += ((since - due) / policy_.repeat_every + 1) * policy_.repeat_every;
+  Wake(entry, Alarm::kRepeat, *entry.rang + due);
+}
+
+void IncidentBook::Repeat(Entry& entry, Moment now) {
+  const Incident& incident = entry.incident;
+  if (incident.state != IncidentState::kOpen || incident.severity != Severity::kP0) return;
+  Announce(entry, NotifyReason::kRepeated, now);
+  WakeForRepeat(entry, now);
 }
 
 }  // namespace sentinel

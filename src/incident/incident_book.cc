@@ -174,6 +174,8 @@ void IncidentBook::UnindexOpen(const Entry& entry) {
 }
 
 void IncidentBook::Advance(Moment now) {
+  EndMutes(now);
+  FollowQuietHours(now);
   while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now.mono) {
     Timer timer = *timers_.begin();
     timers_.erase(timers_.begin());
@@ -181,6 +183,9 @@ void IncidentBook::Advance(Moment now) {
     if (entry == nullptr) continue;
     std::erase(entry->timers, timer);
     switch (std::get<Alarm>(timer)) {
+      case Alarm::kRepeat:
+        Repeat(*entry, now);
+        break;
       case Alarm::kVoice:
         if (entry->voice_at && *entry->voice_at <= now.mono) SpeakHeld(*entry, now);
         break;
@@ -201,8 +206,11 @@ void IncidentBook::Advance(Moment now) {
 }
 
 std::optional<Instant> IncidentBook::NextWake() const {
-  if (timers_.empty()) return std::nullopt;
-  return std::get<Instant>(*timers_.begin());
+  std::optional<Instant> wake = quiet_changes_;
+  auto earlier = [&wake](Instant at) { wake = std::min(wake.value_or(at), at); };
+  if (!timers_.empty()) earlier(std::get<Instant>(*timers_.begin()));
+  for (const auto& [terminal, until] : mutes_) earlier(until.mono);
+  return wake;
 }
 
 void IncidentBook::Touch(const Entry& entry) {

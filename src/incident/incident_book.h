@@ -23,6 +23,7 @@
 
 #include "base/time.h"
 #include "incident/event_table.h"
+#include "incident/quiet_hours.h"
 #include "incident/site.h"
 #include "model/event.h"
 #include "model/incident.h"
@@ -36,6 +37,18 @@ struct IncidentPolicy {
   Duration voice_hold = std::chrono::seconds(10);
   Duration retry_failed_after = std::chrono::seconds(10);  // a repeat may ring again so long after
                                                            // a delivery was given up
+  // A P0 that nobody acknowledges rings again so long after it was first delivered, then regularly.
+  std::vector<Duration> repeat_after = {std::chrono::minutes(5), std::chrono::minutes(15)};
+  Duration repeat_every = std::chrono::minutes(60);
+  // After a press of the button the terminal is silent for so long; a new P0 is heard once, and no
+  // more than one in mute_break_gap.
+  Duration mute = std::chrono::minutes(15);
+  Duration mute_break_gap = std::chrono::minutes(1);
+  bool strict_mute = false;  // not even a new P0
+  // Cards of one host with the same fault within so long are one sentence.
+  Duration cards_together = std::chrono::seconds(1);
+  // Only P0 is spoken then; what is left is told when they end. None: every hour is loud.
+  std::optional<QuietHours> quiet;
   Language language = Language::kChinese;
   EventTable table;
 };
@@ -48,6 +61,13 @@ constexpr size_t kClosedIncidentsMax = 100;
 constexpr size_t kClearedSuspicionsMax = 20;
 // Debounce windows of incidents that have closed; beyond it the oldest is forgotten.
 constexpr size_t kWindowsMax = 65'536;
+// Hosts with several faulty cards at a time; beyond it each card has a sentence of its own.
+constexpr size_t kCardGroupsMax = 1024;
+// The terminal that was pressed ends its mute by itself: the reminder comes this much later, so
+// that it is not taken for one more thing to be silent about.
+constexpr Duration kMuteMargin = std::chrono::seconds(1);
+// By so much the clocks of a terminal and ours may differ without a press being taken for old.
+constexpr Duration kPressClockSlack = std::chrono::minutes(1);
 // Closed identities whose number of the last incident is remembered; beyond it the oldest goes.
 constexpr size_t kOccurrencesMax = 65'536;
 
@@ -95,8 +115,17 @@ class IncidentBook {
 
   // Somebody pressed the button at this terminal: the incidents it names are acknowledged, or, if
   // it names none, all that burns there. Returns how many.
+  // A press that acknowledges or finds something burning opens a mute of that terminal. One that
+  // was `pressed` long ago, for want of somebody to tell, mutes for what is left.
   int Acknowledge(const std::string& terminal, const std::vector<std::string>& incidents,
-                  const std::string& by, Moment now);
+                  const std::string& by, WallTime pressed, Moment now);
+
+  // Until when a terminal is silent, by its name; those that are not are absent.
+  const std::map<std::string, Moment>& mutes() const { return mutes_; }
+  // From an earlier process, or by command; one that is over has no effect.
+  void Mute(const std::string& terminal, WallTime until, Moment now);
+  // What still burns there is told once, as at the end of any mute.
+  void Unmute(const std::string& terminal, Moment now);
 
   // A terminal no longer answers (the others are told, and take over what only it would have
   // shown), or answers again.
@@ -111,7 +140,7 @@ class IncidentBook {
   void OnHostSeen(const std::string& host) { site_.OnHostSeen(host); }
   void OnNodeBack(const std::string& host, Moment now);
 
-  // Leases that end, voices that were held back.
+  // Leases, mutes and quiet hours that end, voices that were held back, repeats that are due.
   void Advance(Moment now);
   std::optional<Instant> NextWake() const;
 
@@ -135,6 +164,7 @@ class IncidentBook {
                                        // told by TakeCounted
     std::vector<std::string> later;    // to be kept when there is time: what is lost with them
                                        // comes about again after a restart
+    bool mutes_changed = false;
   };
   Actions TakeActions();
   // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
@@ -159,7 +189,9 @@ class IncidentBook {
   enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
   enum class Source : uint8_t { kEvent, kAgent, kOwn };
 
-  enum class Alarm : uint8_t { kLease, kVoice };
+  enum class Alarm : uint8_t { kLease, kVoice, kRepeat };
+  // How a message is to sound where and when it is told.
+  enum class Voice : uint8_t { kAsItIs, kOnce, kNone };
   using Timer = std::tuple<Instant, std::string, Alarm>;  // when, which incident, what for
 
   using BurningKey = std::tuple<int, uint64_t, std::string>;  // how loud, serial, id
@@ -183,6 +215,9 @@ class IncidentBook {
     std::string host_key;  // identity name
     std::string place;     // what the sentence names; a change of it is a correction
     std::optional<Instant> voice_at;
+    std::optional<Instant> rang;  // when it was first told as P0: repeats count from there
+    std::set<int> cards;          // beside its own, told with it
+    bool told_with_another = false;
     std::vector<Timer> timers;
     uint64_t serial = 0;
     bool adoptable = false;  // from an earlier process, no verdict has claimed it yet
@@ -201,7 +236,9 @@ class IncidentBook {
   void Close(Entry& entry, CloseReason reason, Moment now);
   EventOutcome OnFiring(const Event& event, Severity severity, Moment now);
   EventOutcome OnRecovery(const Event& event, Moment now);
+  Entry* FirstOfCards(const Entry& entry, const Event& event, Instant at);
   void DescribeEvent(Entry& entry, const Event& event);
+  std::string SentenceOf(const Entry& entry, const Event& event);
   void DescribeVerdict(Entry& entry, const Verdict& verdict);
   Entry* Adopt(const Verdict& verdict);
   void Refine(Entry& entry, const Verdict& verdict, Severity severity, const std::string& old_place,
@@ -219,10 +256,18 @@ class IncidentBook {
   void Announce(Entry& entry, NotifyReason reason, Moment now);
   void Notify(Entry& entry, const std::string& terminal, NotifyReason reason, Severity severity,
               TerminalMessage message, Moment now);
+  Voice VoiceOf(Entry& entry, const std::string& terminal, NotifyReason reason, Moment now);
+  static TerminalMessage Sounding(Voice voice, Severity severity, const std::string& text);
   bool Suppressed(const Lamp& lamp, Instant now) const;
   bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
   void SpeakHeld(Entry& entry, Moment now);
+  void Repeat(Entry& entry, Moment now);
+  void WakeForRepeat(Entry& entry, Moment now);
+  void EndMutes(Moment now);
+  void Remind(const std::string& terminal, Moment now);
+  void FollowQuietHours(Moment now);
+  void TellDigest(const std::string& terminal, Moment now);
   Entry* RaiseOwn(const Event& event, Moment now);
   void EndOwn(const Event& event, Moment now);
   void TakeOver(Entry& entry, const std::string& lost, Moment now);
@@ -252,8 +297,17 @@ class IncidentBook {
   std::unordered_map<std::string, uint64_t> last_occurrence_;  // by identity
   std::deque<std::string> occurrence_order_;
   std::map<std::string, Instant> port_events_;
-  Keeping keeping_ = Keeping::kNow;  // how what is touched meanwhile is to be kept
-  std::set<Timer> timers_;           // of incidents that are not closed, at most two each
+  std::map<std::string, Moment> mutes_;         // by terminal: until when
+  std::map<std::string, Instant> mute_breaks_;  // by terminal: when a P0 was last heard in a mute
+  std::optional<Instant> quiet_changes_;        // when quiet hours begin or end next
+  bool quiet_ = false;
+  struct CardGroup {
+    std::string first;  // the incident that speaks for all
+    Instant until;
+  };
+  std::map<std::string, CardGroup> card_groups_;  // by host, rack and type; see kCardGroupsMax
+  Keeping keeping_ = Keeping::kNow;               // how what is touched meanwhile is to be kept
+  std::set<Timer> timers_;  // of incidents that are not closed, at most three each
   uint64_t next_serial_ = 1;
   Actions actions_;
   std::unordered_set<std::string> touched_;

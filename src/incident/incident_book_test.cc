@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "incident/incident_floor_testing.h"
+
 namespace sentinel {
 namespace {
 
@@ -10,77 +12,6 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-// A gateway's life around the book: a clock that is turned by hand, and terminals that answer.
-class Floor {
- public:
-  explicit Floor(std::vector<std::string> terminals = {"hall"}, std::vector<HostEntry> hosts = {},
-                 IncidentPolicy policy = {})
-      : book(std::move(policy), Site(std::move(terminals), {}, std::move(hosts))) {}
-
-  Moment now{Instant{seconds(1000)}, WallTime{seconds(1'795'996'334)}};
-  IncidentBook book;
-  std::vector<Notification> told;  // delivered, in order
-  std::vector<Notification> lost;  // handed out while the lamp was down
-  std::vector<IncidentBook::Cancel> cancelled;
-  bool lamp_up = true;
-
-  void Pass(Duration d) {
-    now.mono = now.mono + d;
-    now.wall = now.wall + std::chrono::duration_cast<std::chrono::milliseconds>(d);
-    book.Advance(now);
-    Deliver();
-  }
-  void Deliver() {
-    for (IncidentBook::Actions actions = book.TakeActions();
-         !actions.notifications.empty() || !actions.cancels.empty(); actions = book.TakeActions()) {
-      for (auto& cancel : actions.cancels) cancelled.push_back(cancel);
-      for (Notification& n : actions.notifications) {
-        if (!lamp_up) {
-          lost.push_back(n);
-          continue;
-        }
-        book.OnAttempt(n.id);
-        n.message = book.Picture(n);
-        book.OnDelivered(n.id, now);
-        told.push_back(n);
-      }
-    }
-  }
-  IncidentBook::EventOutcome Post(const Event& event) {
-    auto outcome = book.OnEvent(event, JobPresence::kUnknown, now);
-    Deliver();
-    return outcome;
-  }
-  void Judge(const Verdict& verdict) {
-    book.OnVerdict(verdict, now);
-    Deliver();
-  }
-};
-
-Event Make(std::string type, std::string host = "gpu-worker-08-5f7c9d8b4a",
-           std::optional<int> gpu = std::nullopt) {
-  Event event;
-  event.cluster_rack = "A03";
-  event.node_host = std::move(host);
-  event.event_type = std::move(type);
-  event.gpu_index = gpu;
-  return event;
-}
-
-Verdict Hang(VerdictStage stage, HangClass hang_class, std::string host = "n2", Rank rank = 2) {
-  Verdict v;
-  v.comm = {"job-1", 0x39236b6fe26e2058, 4};
-  v.epoch = 1;
-  v.stage = stage;
-  v.hang_class = hang_class;
-  if (!host.empty()) {
-    v.culprit.rank = rank;
-    v.culprit.place.host = host;
-  }
-  v.stalled = std::chrono::milliseconds(1600);
-  return v;
-}
 
 std::vector<HostEntry> Racks() {
   HostEntry a;
@@ -468,7 +399,7 @@ TEST(IncidentBook, TheButtonAcknowledgesWhatBurnsThereAndEveryoneSeesIt) {
   Floor floor({"hall", "office"});
   std::string id = floor.Post(Make("NCCL_TIMEOUT", "n1")).incident;
   floor.told.clear();
-  EXPECT_EQ(floor.book.Acknowledge("hall", {}, "button", floor.now), 1);
+  EXPECT_EQ(floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now), 1);
   floor.Deliver();
   const Incident& incident = *floor.book.Find(id);
   EXPECT_EQ(incident.state, IncidentState::kAcknowledged);
@@ -480,7 +411,7 @@ TEST(IncidentBook, TheButtonAcknowledgesWhatBurnsThereAndEveryoneSeesIt) {
   // Duplicates do not end it, also after their window.
   floor.Pass(seconds(130));
   EXPECT_TRUE(floor.Post(Make("NCCL_TIMEOUT", "n1")).suppressed);
-  EXPECT_EQ(floor.book.Acknowledge("hall", {}, "button", floor.now), 0);
+  EXPECT_EQ(floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now), 0);
 }
 
 TEST(IncidentBook, ASilentTerminalIsAnAlarmOnTheOthersWhichTakeOver) {
@@ -624,7 +555,7 @@ TEST(IncidentBook, ATerminalThatForgotIsToldWhatBurnsUnderTheSameNames) {
 TEST(IncidentBook, WhatWasAcknowledgedAtATerminalThatForgotComesBackSteadyAndSilent) {
   Floor floor;
   floor.Post(Make("NCCL_TIMEOUT", "n1"));
-  floor.book.Acknowledge("hall", {}, "button", floor.now);
+  floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
   floor.Deliver();
   floor.told.clear();
   floor.book.OnTerminalForgot("hall", floor.now);

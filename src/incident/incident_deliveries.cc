@@ -61,6 +61,10 @@ void IncidentBook::OnDelivered(const std::string& message, Moment now) {
     lamp.announced_p0 = true;
     ++announced_p0_[notification.terminal];
   }
+  if (notification.severity == Severity::kP0 && !entry->rang) {
+    entry->rang = now.mono;
+    WakeForRepeat(*entry, now);
+  }
 }
 
 void IncidentBook::OnSuperseded(const std::string& message) {
@@ -110,10 +114,10 @@ void IncidentBook::TakeOver(Entry& entry, const std::string& lost, Moment now) {
   bool held = entry.voice_at && now.mono < *entry.voice_at;
   for (const std::string& terminal : site_.terminals()) {
     if (terminal == lost || entry.lamps.contains(terminal)) continue;
+    const Voice voice =
+        held ? Voice::kNone : VoiceOf(entry, terminal, NotifyReason::kFallback, now);
     Notify(entry, terminal, NotifyReason::kFallback, incident.severity,
-           held ? LightMessage(incident.severity, false, incident.text)
-                : AlarmMessage(incident.severity, incident.text),
-           now);
+           Sounding(voice, incident.severity, incident.text), now);
   }
 }
 

@@ -70,12 +70,35 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
   DescribeEvent(entry, event);
   const EventKind* kind = policy_.table.Find(event.event_type);
   if (kind != nullptr && kind->voice_hold) entry.voice_at = at.mono + policy_.voice_hold;
+  Entry* first = FirstOfCards(entry, event, at.mono);
+  entry.told_with_another = first != nullptr;
   keeping_ = Keeping::kWithItsEvent;
   Open(entry, severity, now);
   keeping_ = Keeping::kNow;
+  if (first != nullptr) {
+    first->cards.insert(*entry.incident.culprit.gpu);
+    first->incident.text = SentenceOf(*first, event);
+    Announce(*first, NotifyReason::kGrouped, now);
+  }
   entry.incident.opened = at;
   Wake(entry, Alarm::kLease, now.mono + policy_.lease);
   return entry;
+}
+
+// A host whose cards fail together says so once: the incident of the first card speaks for all,
+// with a sentence that names them. Nothing if this card is the first, or alone.
+IncidentBook::Entry* IncidentBook::FirstOfCards(const Entry& entry, const Event& event,
+                                                Instant at) {
+  if (!entry.incident.culprit.gpu) return nullptr;
+  if (card_groups_.size() >= kCardGroupsMax) {
+    std::erase_if(card_groups_, [&](const auto& group) { return group.second.until < at; });
+    if (card_groups_.size() >= kCardGroupsMax) return nullptr;
+  }
+  CardGroup& group = card_groups_[entry.place + '\n' + entry.host_key + '\n' + event.event_type];
+  Entry* first = at < group.until ? FindEntry(group.first) : nullptr;
+  if (first != nullptr && first->incident.state == IncidentState::kOpen) return first;
+  group = {entry.incident.id, at + policy_.cards_together};
+  return nullptr;
 }
 
 void IncidentBook::Rebegin(const Event& event, uint64_t occurrence, WallTime at, Moment now) {
@@ -165,16 +188,27 @@ void IncidentBook::DescribeEvent(Entry& entry, const Event& event) {
     incident.evidence.push_back({line, line});
   }
 
+  entry.place = culprit.rack + '\n' + site_.SpokenHost(culprit.rack, event.node_host);
+  incident.text = SentenceOf(entry, event);
+}
+
+// Of the event, about all the cards that the entry speaks for.
+std::string IncidentBook::SentenceOf(const Entry& entry, const Event& event) {
+  const IncidentCulprit& culprit = entry.incident.culprit;
+  std::set<int> cards = entry.cards;
+  if (culprit.gpu) cards.insert(*culprit.gpu);
   SpeechFields fields;
   fields.rack = culprit.rack;
   fields.host = site_.SpokenHost(culprit.rack, event.node_host);
-  if (culprit.gpu) fields.gpu = std::to_string(*culprit.gpu);
+  for (int card : cards) {
+    if (!fields.gpu.empty()) fields.gpu += policy_.language == Language::kChinese ? "、" : ", ";
+    fields.gpu += std::to_string(card);
+  }
   if (event.gpu_util) fields.util = std::to_string(std::lround(*event.gpu_util));
   fields.type = Sanitise(event.event_type, kSpokenFieldMax);
   fields.job = Sanitise(event.job_id, kSpokenFieldMax);
   // The sentence of the level: an event without words of its own that carries a utilisation.
-  incident.text = policy_.table.SpeakingFor(event).Sentence(policy_.language, fields);
-  entry.place = culprit.rack + '\n' + fields.host;
+  return policy_.table.SpeakingFor(event).Sentence(policy_.language, fields);
 }
 
 }  // namespace sentinel

@@ -96,7 +96,11 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
       lamp.window_from = record.delivered->mono;
       if (closed) continue;
       lamp.shown = true;
-      lamp.announced = lamp.announced || notification.message.audio_mode != AudioMode::kOff;
+      const bool spoken = notification.message.audio_mode != AudioMode::kOff;
+      lamp.announced = lamp.announced || spoken;
+      if (spoken && notification.severity == Severity::kP0 && !entry.rang) {
+        entry.rang = record.delivered->mono;
+      }
     }
     if (closed) {
       KeepWindows(entry, now);
@@ -122,6 +126,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
       Wake(entry, Alarm::kVoice, *entry.voice_at);
     }
     Wake(entry, Alarm::kLease, now.mono + policy_.lease);
+    WakeForRepeat(entry, now);
     WelcomeNewTerminals(entry, now);
   }
   ForgetClosed();

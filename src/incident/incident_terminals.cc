@@ -9,10 +9,17 @@
 #include "incident/speech_text.h"
 
 namespace sentinel {
+namespace {
+
+std::chrono::milliseconds Millis(Duration d) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(d);
+}
+
+}  // namespace
 
 int IncidentBook::Acknowledge(const std::string& terminal,
                               const std::vector<std::string>& incidents, const std::string& by,
-                              Moment now) {
+                              WallTime pressed, Moment now) {
   std::vector<std::string> ids = incidents;
   if (ids.empty()) {
     auto it = burning_.find(terminal);
@@ -39,7 +46,80 @@ int IncidentBook::Acknowledge(const std::string& terminal,
              LightMessage(entry.incident.severity, true, entry.incident.text), now);
     }
   }
+  auto burning = burning_.find(terminal);
+  if (acknowledged > 0 || (burning != burning_.end() && !burning->second.empty())) {
+    Duration ago = now.wall.since_epoch - pressed.since_epoch;
+    const bool late = ago >= kPressClockSlack;
+    const Duration left = late ? policy_.mute - ago + kPressClockSlack : policy_.mute + kMuteMargin;
+    Mute(terminal, now.wall + Millis(left), now);
+  }
   return acknowledged;
+}
+
+void IncidentBook::Mute(const std::string& terminal, WallTime until, Moment now) {
+  // A terminal's clock may be wrong, and so may ours have been: never longer than a mute lasts.
+  const Duration left =
+      std::min<Duration>(until.since_epoch - now.wall.since_epoch, policy_.mute + kMuteMargin);
+  if (left <= Duration(0)) return;
+  const Moment end{now.mono + left, now.wall + Millis(left)};
+  auto [place, fresh] = mutes_.emplace(terminal, end);
+  if (!fresh && place->second.mono >= end.mono) return;
+  place->second = end;
+  actions_.mutes_changed = true;
+}
+
+void IncidentBook::Unmute(const std::string& terminal, Moment now) {
+  if (mutes_.erase(terminal) == 0) return;
+  mute_breaks_.erase(terminal);
+  actions_.mutes_changed = true;
+  Remind(terminal, now);
+}
+
+void IncidentBook::EndMutes(Moment now) {
+  std::vector<std::string> over;
+  for (const auto& [terminal, until] : mutes_) {
+    if (until.mono <= now.mono) over.push_back(terminal);
+  }
+  for (const std::string& terminal : over) Unmute(terminal, now);
+}
+
+// The loudest of what burns there, once; acknowledged or not.
+void IncidentBook::Remind(const std::string& terminal, Moment now) {
+  auto burning = burning_.find(terminal);
+  if (burning == burning_.end() || burning->second.empty()) return;
+  Entry& entry = *FindEntry(std::get<2>(*burning->second.rbegin()));
+  const Incident& incident = entry.incident;
+  if (quiet_ && incident.severity != Severity::kP0) return;
+  TerminalMessage message = LightMessage(
+      incident.severity, incident.state == IncidentState::kAcknowledged, incident.text);
+  message.audio_mode = AudioMode::kOnce;
+  Notify(entry, terminal, NotifyReason::kMuteEnded, incident.severity, std::move(message), now);
+}
+
+void IncidentBook::FollowQuietHours(Moment now) {
+  if (!policy_.quiet || (quiet_changes_ && now.mono < *quiet_changes_)) return;
+  const bool quiet = policy_.quiet->Quiet(now.wall);
+  const WallTime next = policy_.quiet->NextChange(now.wall);
+  quiet_changes_ = now.mono + (next.since_epoch - now.wall.since_epoch);
+  if (quiet == quiet_) return;
+  quiet_ = quiet;
+  if (quiet) return;
+  for (const auto& [terminal, burning] : burning_) {
+    if (!burning.empty()) TellDigest(terminal, now);
+  }
+}
+
+// What the night has left: how much, and the worst of it.
+void IncidentBook::TellDigest(const std::string& terminal, Moment now) {
+  if (mutes_.contains(terminal)) return;  // the end of the mute says it
+  const std::set<BurningKey>& burning = burning_.at(terminal);
+  Entry& entry = *FindEntry(std::get<2>(*burning.rbegin()));
+  const Incident& incident = entry.incident;
+  TerminalMessage message =
+      LightMessage(incident.severity, incident.state == IncidentState::kAcknowledged,
+                   DigestText(policy_.language, burning.size(), incident.text));
+  message.audio_mode = AudioMode::kOnce;
+  Notify(entry, terminal, NotifyReason::kDigest, incident.severity, std::move(message), now);
 }
 
 namespace {

@@ -47,6 +47,12 @@ TerminalMessage OffMessage(Language language) {
           AudioMode::kOff, 1};
 }
 
+std::string DigestText(Language language, size_t open, const std::string& worst) {
+  const std::string count = std::to_string(open);
+  if (language == Language::kChinese) return "当前未恢复告警 " + count + " 项，" + worst;
+  return (open == 1 ? "1 alarm is" : count + " alarms are") + std::string(" still open. ") + worst;
+}
+
 TerminalMessage UnderLightOf(TerminalMessage message, const TerminalMessage& burning) {
   message.color = burning.color;
   message.light_mode = burning.light_mode;

@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 using Responder = std::unique_ptr<HttpResponder>;
 
 constexpr size_t kIdBytesMax = 128;
+constexpr uint64_t kMutedForMaxMs = 24 * 3600 * 1000;  // no mute is near as long
 
 HttpResponse Answer(int status, const Json& json) {
   HttpResponse response =
@@ -111,10 +112,20 @@ HttpResponse SendMessage(Terminal& terminal, const HttpRequest& request) {
   return Answer(200, json);
 }
 
+// What the gateway knows of a press before we were started; the rest of a ping's body is not ours.
+std::optional<Duration> MutedFor(const std::string& body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  auto left = json.find("muted_for_ms");
+  if (left == json.end() || !left->is_number_unsigned()) return std::nullopt;
+  return std::chrono::milliseconds(std::min<uint64_t>(left->get<uint64_t>(), kMutedForMaxMs));
+}
+
 HttpResponse Ping(Terminal& terminal, const HttpRequest& request) {
   Status authentic = Authentic(terminal, request);
   if (!authentic.ok()) return Refuse(401, authentic.error().message);
   terminal.GatewayHeard();
+  if (std::optional<Duration> muted = MutedFor(request.body)) terminal.Mute(*muted);
   Json json;
   json["name"] = terminal.config().name;
   json["boot_id"] = terminal.boot_id();

@@ -166,6 +166,11 @@ Floor::Press Terminal::Press() {
 
 void Terminal::GatewayHeard() { floor_.Heard(MonotonicNow()); }
 
+void Terminal::Mute(Duration left) {
+  const Instant now = MonotonicNow();
+  floor_.Mute(now + left, now);
+}
+
 std::string Terminal::StatusText(StatusExtent extent) const {
   StatusView view{config_,       boot_id_, started_,   MomentNow(),
                   floor_,        history_, announcer_, link_ ? &*link_ : nullptr,

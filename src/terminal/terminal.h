@@ -56,6 +56,7 @@ class Terminal {
   Answer Message(FloorMessage message);
   Floor::Press Press();
   void GatewayHeard();
+  void Mute(Duration left);
   std::string StatusText(StatusExtent extent) const;
   bool AddPage(HttpResponder& responder);
   bool healthy() const;  // the light is being rendered

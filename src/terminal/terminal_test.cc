@@ -279,6 +279,18 @@ TEST_F(TerminalTest, HearsAGatewayThatPingsOrLooksSigned) {
   EXPECT_TRUE(StatusNow()["gateway"]["heard_ms_ago"].is_number());
 }
 
+TEST_F(TerminalTest, LearnsOfAMuteThatItHasForgotten) {
+  Start();
+  EXPECT_EQ(Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":"long"})")).status, 200);
+  EXPECT_TRUE(StatusNow()["muted_until_at"].is_null());
+  HttpResponse pong = Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":600000})"));
+  const Json until = Json::parse(pong.body)["muted_until_at"];
+  ASSERT_TRUE(until.is_string());
+  // Its own stands, whatever it is told later.
+  Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":60000})"));
+  EXPECT_EQ(StatusNow()["muted_until_at"], until);
+}
+
 TEST_F(TerminalTest, ServesThePageWithoutAnythingFromElsewhere) {
   Start();
   for (const char* path : {"/", "/terminal.js", "/terminal.css"}) {

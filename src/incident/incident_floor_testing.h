@@ -1,0 +1,86 @@
+// A gateway's life around an IncidentBook, for tests.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "incident/incident_book.h"
+
+namespace sentinel {
+
+// A clock that is turned by hand, and terminals that answer.
+class Floor {
+ public:
+  explicit Floor(std::vector<std::string> terminals = {"hall"}, std::vector<HostEntry> hosts = {},
+                 IncidentPolicy policy = {})
+      : book(std::move(policy), Site(std::move(terminals), {}, std::move(hosts))) {}
+
+  Moment now{Instant{std::chrono::seconds(1000)}, WallTime{std::chrono::seconds(1'795'996'334)}};
+  IncidentBook book;
+  std::vector<Notification> told;  // delivered, in order
+  std::vector<Notification> lost;  // handed out while the lamp was down
+  std::vector<IncidentBook::Cancel> cancelled;
+  bool lamp_up = true;
+
+  void Pass(Duration d) {
+    now.mono = now.mono + d;
+    now.wall = now.wall + std::chrono::duration_cast<std::chrono::milliseconds>(d);
+    book.Advance(now);
+    Deliver();
+  }
+  void Deliver() {
+    for (IncidentBook::Actions actions = book.TakeActions();
+         !actions.notifications.empty() || !actions.cancels.empty(); actions = book.TakeActions()) {
+      for (auto& cancel : actions.cancels) cancelled.push_back(cancel);
+      for (Notification& n : actions.notifications) {
+        if (!lamp_up) {
+          lost.push_back(n);
+          continue;
+        }
+        book.OnAttempt(n.id);
+        n.message = book.Picture(n);
+        book.OnDelivered(n.id, now);
+        told.push_back(n);
+      }
+    }
+  }
+  IncidentBook::EventOutcome Post(const Event& event) {
+    auto outcome = book.OnEvent(event, JobPresence::kUnknown, now);
+    Deliver();
+    return outcome;
+  }
+  void Judge(const Verdict& verdict) {
+    book.OnVerdict(verdict, now);
+    Deliver();
+  }
+};
+
+inline Event Make(std::string type, std::string host = "gpu-worker-08-5f7c9d8b4a",
+                  std::optional<int> gpu = std::nullopt) {
+  Event event;
+  event.cluster_rack = "A03";
+  event.node_host = std::move(host);
+  event.event_type = std::move(type);
+  event.gpu_index = gpu;
+  return event;
+}
+
+inline Verdict Hang(VerdictStage stage, HangClass hang_class, std::string host = "n2",
+                    Rank rank = 2) {
+  Verdict v;
+  v.comm = {"job-1", 0x39236b6fe26e2058, 4};
+  v.epoch = 1;
+  v.stage = stage;
+  v.hang_class = hang_class;
+  if (!host.empty()) {
+    v.culprit.rank = rank;
+    v.culprit.place.host = host;
+  }
+  v.stalled = std::chrono::milliseconds(1600);
+  return v;
+}
+
+}  // namespace sentinel

@@ -1,0 +1,247 @@
+// What the book does by the clock: repeats, mutes, quiet hours; and cards that fail together.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "incident/incident_floor_testing.h"
+
+namespace sentinel {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::vector<NotifyReason> Reasons(const Floor& floor) {
+  std::vector<NotifyReason> reasons;
+  for (const Notification& n : floor.told) reasons.push_back(n.reason);
+  return reasons;
+}
+
+size_t Spoken(const Floor& floor) {
+  size_t spoken = 0;
+  for (const Notification& n : floor.told) spoken += n.message.audio_mode != AudioMode::kOff;
+  return spoken;
+}
+
+// Minute by minute, because an event's lease and the book's timers all want to be seen.
+void PassRenewed(Floor* floor, minutes time) {
+  for (minutes passed{0}; passed < time; ++passed) {
+    floor->Pass(minutes(1));
+    floor->Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  }
+}
+
+TEST(IncidentHours, AnUnacknowledgedP0RingsAgainAt5And15AndThenEvery60Minutes) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  std::vector<int> rang;
+  for (int minute = 1; minute <= 140; ++minute) {
+    floor.told.clear();
+    PassRenewed(&floor, minutes(1));
+    if (floor.told.empty()) continue;
+    rang.push_back(minute);
+    EXPECT_EQ(floor.told[0].reason, NotifyReason::kRepeated);
+    EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kCycle);
+  }
+  EXPECT_THAT(rang, testing::ElementsAre(5, 15, 75, 135));
+}
+
+TEST(IncidentHours, AnAcknowledgedP0DoesNotRepeat) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
+  floor.Deliver();
+  PassRenewed(&floor, minutes(140));
+  EXPECT_THAT(Reasons(floor), Not(Contains(NotifyReason::kRepeated)));
+}
+
+TEST(IncidentHours, AP1DoesNotRepeat) {
+  Floor floor;
+  floor.Post(Make("OPTICS_ERROR"));
+  for (int i = 0; i < 9; ++i) floor.Pass(minutes(1));
+  EXPECT_THAT(floor.told, SizeIs(1));
+}
+
+TEST(IncidentHours, RepeatsCountFromDelivery) {
+  Floor floor;
+  floor.lamp_up = false;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  PassRenewed(&floor, minutes(7));
+  floor.lamp_up = true;
+  ASSERT_THAT(floor.lost, SizeIs(1));  // nothing was added while it waited
+  floor.book.OnAttempt(floor.lost[0].id);
+  floor.book.OnDelivered(floor.lost[0].id, floor.now);
+  PassRenewed(&floor, minutes(4));
+  EXPECT_THAT(floor.told, IsEmpty());
+  PassRenewed(&floor, minutes(1));
+  EXPECT_THAT(Reasons(floor), testing::ElementsAre(NotifyReason::kRepeated));
+}
+
+TEST(IncidentHours, APressMutesForAQuarterOfAnHourAndEndsWithOneReminder) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
+  ASSERT_TRUE(floor.book.mutes().contains("hall"));
+  floor.Deliver();
+  floor.told.clear();
+  PassRenewed(&floor, minutes(15));
+  EXPECT_THAT(floor.told, IsEmpty());
+  floor.Pass(kMuteMargin);
+  ASSERT_THAT(Reasons(floor), testing::ElementsAre(NotifyReason::kMuteEnded));
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOnce);
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kSteady);  // it stays acknowledged
+  EXPECT_THAT(floor.book.mutes(), IsEmpty());
+  PassRenewed(&floor, minutes(60));
+  EXPECT_THAT(floor.told, SizeIs(1));
+}
+
+TEST(IncidentHours, AMuteThatOutlastsTheFireEndsWithoutAWord) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
+  floor.Judge(Hang(VerdictStage::kHealed, HangClass::kGpuStuck));
+  floor.told.clear();
+  for (int i = 0; i < 16; ++i) floor.Pass(minutes(1));
+  EXPECT_THAT(floor.told, IsEmpty());
+  EXPECT_THAT(floor.book.mutes(), IsEmpty());
+}
+
+TEST(IncidentHours, WhileMutedANewP0IsHeardOnceAndAtMostOneAMinute) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
+  floor.Deliver();
+  floor.told.clear();
+  floor.Post(Make("XID_FATAL", "n7", 1));
+  floor.Post(Make("XID_FATAL", "n8", 1));
+  floor.Post(Make("OPTICS_ERROR", "n9"));
+  ASSERT_THAT(floor.told, SizeIs(3));
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOnce);
+  EXPECT_EQ(floor.told[0].message.repeat_times, 1);
+  EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kOff);
+  EXPECT_EQ(floor.told[2].message.audio_mode, AudioMode::kOff);
+  floor.Pass(seconds(59));
+  EXPECT_THAT(floor.told, SizeIs(3));
+  floor.Pass(seconds(1));
+  ASSERT_THAT(floor.told, SizeIs(4));
+  EXPECT_EQ(floor.told[3].incident, floor.told[1].incident);
+  EXPECT_EQ(floor.told[3].message.audio_mode, AudioMode::kOnce);
+}
+
+TEST(IncidentHours, AStrictMuteIsSilentAboutANewP0Too) {
+  IncidentPolicy policy;
+  policy.strict_mute = true;
+  Floor floor({"hall"}, {}, policy);
+  floor.Post(Make("XID_FATAL", "n7", 1));
+  floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
+  floor.Deliver();
+  floor.told.clear();
+  floor.Post(Make("XID_FATAL", "n8", 1));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
+}
+
+TEST(IncidentHours, APressThatWasToldLateMutesForWhatIsLeft) {
+  Floor floor;
+  floor.Post(Make("XID_FATAL", "n7", 1));
+  const WallTime pressed = floor.now.wall + -minutes(10);
+  floor.book.Acknowledge("hall", {}, "button", pressed, floor.now);
+  ASSERT_TRUE(floor.book.mutes().contains("hall"));
+  EXPECT_EQ(floor.book.mutes().at("hall").mono, floor.now.mono + minutes(5) + kPressClockSlack);
+}
+
+TEST(IncidentHours, NoClockMakesAMuteLongerThanItIs) {
+  Floor floor;
+  floor.book.Mute("hall", floor.now.wall + hours(48), floor.now);
+  EXPECT_EQ(floor.book.mutes().at("hall").mono, floor.now.mono + minutes(15) + kMuteMargin);
+}
+
+IncidentPolicy Nights() {
+  IncidentPolicy policy;
+  policy.quiet.emplace(hours(22), hours(8), [](WallTime) { return hours(8); });
+  return policy;
+}
+// The evening of a day in a zone eight hours ahead of UTC: 21:59:00.
+constexpr WallTime kEvening{seconds(1'796'000'400 - 1'796'000'400 % 86'400) + hours(13) +
+                            minutes(59)};
+
+TEST(IncidentHours, AtNightAP1IsShownAndAP0IsSpoken) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening;
+  floor.Pass(minutes(1));
+  floor.Post(Make("OPTICS_ERROR", "n1"));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kBreath);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
+  floor.Post(Make("XID_FATAL", "n2", 1));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kCycle);
+}
+
+TEST(IncidentHours, AMinuteBeforeTheNightAP1IsSpoken) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening;
+  floor.Pass(seconds(59));
+  floor.Post(Make("OPTICS_ERROR", "n1"));
+  EXPECT_EQ(Spoken(floor), 1u);
+}
+
+TEST(IncidentHours, TheMorningHasOneDigestOfWhatIsOpen) {
+  Floor floor({"hall", "office"}, {}, Nights());
+  floor.now.wall = kEvening;
+  floor.Pass(minutes(2));
+  floor.book.OnNodeSilent("n1", floor.now);  // lasts as long as the silence
+  floor.book.OnNodeSilent("n2", floor.now);
+  floor.Deliver();
+  EXPECT_EQ(Spoken(floor), 0u);
+  floor.told.clear();
+  for (int minute = 0; minute < 9 * 60 + 58; ++minute) floor.Pass(minutes(1));
+  EXPECT_THAT(floor.told, IsEmpty());
+  floor.Pass(minutes(1));
+  ASSERT_THAT(floor.told, SizeIs(2));  // one a terminal
+  EXPECT_EQ(floor.told[0].reason, NotifyReason::kDigest);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOnce);
+  EXPECT_THAT(floor.told[0].message.text, testing::HasSubstr("2 项"));
+  floor.Pass(hours(1));
+  EXPECT_THAT(floor.told, SizeIs(2));
+}
+
+TEST(IncidentHours, AMorningWithoutAlarmsIsSilent) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening;
+  for (int minute = 0; minute < 11 * 60; ++minute) floor.Pass(minutes(1));
+  EXPECT_THAT(floor.told, IsEmpty());
+}
+
+TEST(IncidentHours, CardsThatFailTogetherAreOneSentence) {
+  Floor floor;
+  floor.Post(Make("XID_FATAL", "gpu-worker-08", 5));
+  floor.Pass(milliseconds(400));
+  floor.Post(Make("XID_FATAL", "gpu-worker-08", 3));
+  ASSERT_THAT(Reasons(floor), testing::ElementsAre(NotifyReason::kFirst, NotifyReason::kFirst,
+                                                   NotifyReason::kGrouped));
+  EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kOff);
+  EXPECT_EQ(floor.told[2].incident, floor.told[0].incident);
+  EXPECT_EQ(floor.told[2].message.text,
+            "硬件致命故障，机架 A03 节点 gpu-worker-08 第 3、5 号卡发生驱动级报错");
+  EXPECT_EQ(floor.told[2].message.audio_mode, AudioMode::kCycle);
+}
+
+TEST(IncidentHours, ACardThatFailsLaterOrElsewhereSpeaksForItself) {
+  Floor floor;
+  floor.Post(Make("XID_FATAL", "gpu-worker-08", 5));
+  floor.Post(Make("XID_FATAL", "gpu-worker-09", 3));
+  floor.Post(Make("NVLINK_ERROR", "gpu-worker-08", 3));
+  floor.Pass(seconds(1));
+  floor.Post(Make("XID_FATAL", "gpu-worker-08", 3));
+  EXPECT_EQ(Spoken(floor), 4u);
+  EXPECT_THAT(Reasons(floor), Not(Contains(NotifyReason::kGrouped)));
+}
+
+}  // namespace
+}  // namespace sentinel
