@@ -104,7 +104,7 @@ void StartSession() {
 // One board for all communicators of the process at a time.
 bool MakeBoard(const CommArguments& arguments) {
   // NCCL reads its own settings the same way at this point.
-  const char* directory = getenv("SENTINEL_BOARD_DIR");  // NOLINT(concurrency-mt-unsafe)
+  const char* directory = getenv("SENTINEL_BOARD_DIR");
   const bool named = directory != nullptr && directory[0] != '\0';
   // No agent looks for a board below wherever this process happens to stand.
   const bool usable = named && directory[0] == '/';
@@ -112,7 +112,7 @@ bool MakeBoard(const CommArguments& arguments) {
     Say(arguments.logger, "SENTINEL_BOARD_DIR", directory, "/dev/shm", "an absolute path");
   if (!usable) directory = "/dev/shm";
   const uint32_t version = NcclVersion(arguments.logger);
-  const char* setting = getenv("SENTINEL_NCCL_MASK");  // NOLINT(concurrency-mt-unsafe)
+  const char* setting = getenv("SENTINEL_NCCL_MASK");
   const MaskChoice choice = ChooseMask(setting, arguments.abi, version);
   if (!choice.understood)
     Say(arguments.logger, "SENTINEL_NCCL_MASK", setting, "full",

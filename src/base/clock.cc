@@ -16,7 +16,7 @@ WallTime WallNow() {
 }
 
 void UseTimeZone(const std::string& zone) {
-  setenv("TZ", (":" + zone).c_str(), 1);  // NOLINT(concurrency-mt-unsafe): see the header
+  setenv("TZ", (":" + zone).c_str(), 1);
   tzset();
 }
 

@@ -142,9 +142,8 @@ TEST(Correlator, ACommunicatorThatWaitsForAnotherIsNotBlamed) {
     Digest w = waiting;
     w.age = age;
     w.suspect = true;
-    Digest a = absent;
     bench.correlator.OnDigest("agent-2", w, bench.now);
-    bench.correlator.OnDigest("agent-9", a, bench.now);
+    bench.correlator.OnDigest("agent-9", absent, bench.now);
   }
   size_t red = 0;
   for (const auto& [at, v] : bench.verdicts) {

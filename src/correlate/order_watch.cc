@@ -34,7 +34,7 @@ void WatchedGroup::Inquire(const Around& around, Instant now, Correlator::Action
   if (!disagreement && !patient) disagreement = CompareCalls(scene, seats().size() / 2 + 1);
   if (!disagreement) return;
   if (!stall_) {
-    stall_.emplace();
+    stall_ = Stall();  // emplace() is beyond Clang 14 here
     stall_->epoch = around.next_epoch();
     stall_->opened = now;
     watch_until_.reset();

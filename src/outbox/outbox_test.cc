@@ -21,7 +21,7 @@ Notification Make(const std::string& id, const std::string& incident, Severity s
   return n;
 }
 
-constexpr DeliveryError kDown{DeliveryFailure::kRetry, "refused", std::nullopt};
+const DeliveryError kDown{DeliveryFailure::kRetry, "refused", std::nullopt};
 
 // Turns the hands of the clock until `until`; every attempt is answered by `answer` at once.
 template <typename Answer>

@@ -22,6 +22,7 @@ CommLine After(uint64_t calls) {
 
 std::vector<uint64_t> Numbers(const std::vector<CallMark>& marks) {
   std::vector<uint64_t> numbers;
+  numbers.reserve(marks.size());
   for (const CallMark& mark : marks) numbers.push_back(mark.calls);
   return numbers;
 }

@@ -71,6 +71,7 @@ std::vector<int> BoardFinder::OtherNamespaces() {
     ++it;
   }
   std::vector<int> pids;
+  pids.reserve(one_of.size());
   for (const auto& [name, pid] : one_of) pids.push_back(pid);
   if (pids.size() <= kNamespacesPerScanMax) return pids;
   std::rotate(pids.begin(), pids.begin() + static_cast<std::ptrdiff_t>(turn_ % pids.size()),
