@@ -19,16 +19,22 @@ bool Finished(const NotificationRecord& record) {
 
 }  // namespace
 
-bool IncidentBook::Suppressed(const Lamp& lamp, Instant now) const {
+Duration IncidentBook::WindowOf(const std::string& identity, Instant now) const {
+  return flaps_.Window(identity, policy_.debounce, now);
+}
+
+bool IncidentBook::Suppressed(const Entry& entry, const Lamp& lamp, Instant now) const {
   if (!lamp.pending.empty()) return true;
-  if (lamp.window_from && now - *lamp.window_from < policy_.debounce) return true;
+  if (lamp.window_from && now - *lamp.window_from < WindowOf(entry.incident.identity, now)) {
+    return true;
+  }
   return lamp.failed && now - *lamp.failed < policy_.retry_failed_after;
 }
 
 bool IncidentBook::WindowOpen(const std::string& identity, const std::string& terminal,
                               Instant now) const {
   auto it = windows_.find({identity, terminal});
-  return it != windows_.end() && now - it->second < policy_.debounce;
+  return it != windows_.end() && now - it->second < WindowOf(identity, now);
 }
 
 void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
@@ -44,7 +50,7 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
   for (const std::string& terminal : terminals) {
     if (of_terminal && terminal == incident.culprit.host) continue;
     Lamp& lamp = entry.lamps[terminal];
-    if (reason == NotifyReason::kRepeated && Suppressed(lamp, now.mono)) continue;
+    if (reason == NotifyReason::kRepeated && Suppressed(entry, lamp, now.mono)) continue;
     NotifyReason told = reason;
     std::string text = incident.text;
     if (reason == NotifyReason::kCorrected) {
@@ -56,11 +62,13 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
       }
     }
     bool silent = held || (reason == NotifyReason::kFirst && entry.told_with_another);
-    if (reason == NotifyReason::kFirst && WindowOpen(incident.identity, terminal, now.mono)) {
+    if (reason == NotifyReason::kFirst && !entry.turned_unstable &&
+        WindowOpen(incident.identity, terminal, now.mono)) {
       // It was announced, closed, and is back within its window: the light says so at once, the
       // voice when the window is over.
       silent = true;
-      Instant ends = windows_[{incident.identity, terminal}] + policy_.debounce;
+      Instant ends =
+          windows_[{incident.identity, terminal}] + WindowOf(incident.identity, now.mono);
       entry.voice_at = std::max(entry.voice_at.value_or(ends), ends);
     }
     const Voice voice = silent ? Voice::kNone : VoiceOf(entry, terminal, told, now);

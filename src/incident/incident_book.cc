@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "incident/identity.h"
+#include "incident/lamp.h"
 
 namespace sentinel {
 namespace {
@@ -80,6 +81,11 @@ void IncidentBook::Open(Entry& entry, Severity severity, Moment now) {
   entry.incident.opened = now;
   IndexOpen(entry);
   Changed(entry, IncidentChange::kOpened);
+  entry.turned_unstable = entry.source != Source::kAgent && severity >= Severity::kP1 &&
+                          flaps_.OnOpened(entry.incident.identity, now.mono);
+  if (entry.turned_unstable) {
+    entry.incident.text += UnstableText(policy_.language);
+  }
   Announce(entry, NotifyReason::kFirst, now);
   if (entry.voice_at) Wake(entry, Alarm::kVoice, *entry.voice_at);
 }

@@ -23,6 +23,7 @@
 
 #include "base/time.h"
 #include "incident/event_table.h"
+#include "incident/flap_watch.h"
 #include "incident/quiet_hours.h"
 #include "incident/site.h"
 #include "model/event.h"
@@ -218,6 +219,7 @@ class IncidentBook {
     std::optional<Instant> rang;  // when it was first told as P0: repeats count from there
     std::set<int> cards;          // beside its own, told with it
     bool told_with_another = false;
+    bool turned_unstable = false;  // with this opening its source comes and goes too often
     std::vector<Timer> timers;
     uint64_t serial = 0;
     bool adoptable = false;  // from an earlier process, no verdict has claimed it yet
@@ -258,7 +260,8 @@ class IncidentBook {
               TerminalMessage message, Moment now);
   Voice VoiceOf(Entry& entry, const std::string& terminal, NotifyReason reason, Moment now);
   static TerminalMessage Sounding(Voice voice, Severity severity, const std::string& text);
-  bool Suppressed(const Lamp& lamp, Instant now) const;
+  bool Suppressed(const Entry& entry, const Lamp& lamp, Instant now) const;
+  Duration WindowOf(const std::string& identity, Instant now) const;
   bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
   void SpeakHeld(Entry& entry, Moment now);
@@ -301,6 +304,7 @@ class IncidentBook {
   std::map<std::string, Instant> mute_breaks_;  // by terminal: when a P0 was last heard in a mute
   std::optional<Instant> quiet_changes_;        // when quiet hours begin or end next
   bool quiet_ = false;
+  FlapWatch flaps_;  // of events; every hang is news
   struct CardGroup {
     std::string first;  // the incident that speaks for all
     Instant until;

@@ -117,7 +117,7 @@ bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, M
   if (severity > entry->incident.severity) return false;
   if (entry->incident.state == IncidentState::kOpen && entry->incident.severity >= Severity::kP1) {
     for (const auto& [terminal, lamp] : entry->lamps) {
-      if (!Suppressed(lamp, now.mono)) return false;
+      if (!Suppressed(*entry, lamp, now.mono)) return false;
     }
   }
   ++entry->incident.count;

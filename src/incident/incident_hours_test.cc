@@ -243,5 +243,30 @@ TEST(IncidentHours, ACardThatFailsLaterOrElsewhereSpeaksForItself) {
   EXPECT_THAT(Reasons(floor), Not(Contains(NotifyReason::kGrouped)));
 }
 
+TEST(IncidentHours, ASourceThatComesAndGoesIsToldOnceAsUnstableAndThenRarely) {
+  Floor floor;
+  auto flap = [&floor] {
+    Event event = Make("LINK_DOWN", "n1");
+    floor.Post(event);
+    floor.Pass(seconds(20));  // longer than its voice is held
+    event.state = EventState::kResolved;
+    floor.Post(event);
+    floor.Pass(seconds(110));
+  };
+  for (size_t i = 1; i < kFlapsHigh; ++i) flap();
+  EXPECT_EQ(Spoken(floor), kFlapsHigh - 1);
+  floor.told.clear();
+  flap();
+  ASSERT_EQ(Spoken(floor), 1u);
+  size_t said = 0;
+  for (const Notification& n : floor.told)
+    said += n.message.text.find("状态不稳") != std::string::npos;
+  EXPECT_GE(said, 1u);
+  floor.told.clear();
+  for (int i = 0; i < 5; ++i) flap();
+  EXPECT_EQ(Spoken(floor), 0u);             // eleven minutes: within the widened window
+  EXPECT_THAT(floor.told, Not(IsEmpty()));  // the light still comes and goes
+}
+
 }  // namespace
 }  // namespace sentinel

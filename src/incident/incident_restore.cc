@@ -18,7 +18,8 @@ void IncidentBook::KeepWindows(const Entry& entry, Moment now) {
   }
   while (!window_order_.empty()) {
     auto oldest = windows_.find(window_order_.front());
-    bool over = oldest == windows_.end() || now.mono - oldest->second >= policy_.debounce;
+    bool over = oldest == windows_.end() ||
+                now.mono - oldest->second >= WindowOf(oldest->first.first, now.mono);
     if (!over && window_order_.size() <= kWindowsMax) break;
     if (oldest != windows_.end()) windows_.erase(oldest);
     window_order_.pop_front();

@@ -47,6 +47,10 @@ TerminalMessage OffMessage(Language language) {
           AudioMode::kOff, 1};
 }
 
+std::string UnstableText(Language language) {
+  return language == Language::kChinese ? "，反复出现，状态不稳" : ", it comes and goes";
+}
+
 std::string DigestText(Language language, size_t open, const std::string& worst) {
   const std::string count = std::to_string(open);
   if (language == Language::kChinese) return "当前未恢复告警 " + count + " 项，" + worst;

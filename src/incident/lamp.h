@@ -13,6 +13,8 @@ TerminalMessage AlarmMessage(Severity severity, std::string text);
 TerminalMessage LightMessage(Severity severity, bool acknowledged, std::string text);
 TerminalMessage RecoveredMessage(const EventTable& table, Language language);  // green
 TerminalMessage OffMessage(Language language);
+// What the sentence of a source that comes and goes ends with.
+std::string UnstableText(Language language);
 // The sentence at the end of quiet hours: how many alarms are still open, and the worst one's own.
 std::string DigestText(Language language, size_t open, const std::string& worst);
 
