@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "probe/host/proc_files.h"
 #include "ring/live/plan.h"
@@ -32,7 +33,8 @@ class SendConnection {
   // socket: the connection has taken all their bytes. ib: their arrival was acknowledged.
   uint64_t Done() const { return transport_ == LiveTransport::kSocket ? written_ : acknowledged_; }
 
-  void Progress();  // writes and reads what goes without waiting
+  void Flush();     // writes what was posted, as far as that goes without waiting
+  void Progress();  // once fd() is ready for what Wants() says
   // What to wait for: POLLIN, POLLOUT, both or nothing. Broken connections wait for nothing.
   short Wants() const;
   int fd() const { return fd_.get(); }
@@ -45,12 +47,13 @@ class SendConnection {
     size_t bytes;
     size_t out;  // of header and data
   };
-  void Write();
+  void Written(size_t bytes);
   void ReadAnswers();
 
   OwnedFd fd_;
   LiveTransport transport_;
   std::deque<Slice> unsent_;  // at most as many as the buffer behind it has slots
+  bool full_ = false;         // the connection takes no more for now
   uint64_t posted_ = 0;
   uint64_t written_ = 0;
   uint64_t credits_ = 0;
@@ -70,7 +73,8 @@ class ReceiveConnection {
   uint64_t Arrived() const { return arrived_; }  // slices ever, all their bytes
   size_t BytesOf(uint64_t n) const { return sizes_[n % sizes_.size()]; }  // of one that arrived
 
-  void Progress();
+  void Flush();     // writes answers, as far as that goes without waiting
+  void Progress();  // once fd() is ready for what Wants() says
   short Wants() const;
   int fd() const { return fd_.get(); }
   bool Broken() const { return broken_; }
@@ -81,15 +85,14 @@ class ReceiveConnection {
     size_t room;
   };
   void Read();
-  void Answer(uint8_t byte);
-  void WriteAnswers();
+  void Sort();
 
   OwnedFd fd_;
   LiveTransport transport_;
-  std::deque<Buffer> buffers_;  // posted, not yet full
-  std::array<std::byte, sizeof(uint32_t)> header_{};
-  size_t in_ = 0;  // of the header and data of the slice that is arriving
-  std::deque<uint8_t> answers_;
+  std::deque<Buffer> buffers_;    // posted, not yet full
+  std::vector<std::byte> inbox_;  // what has come and is not yet in a buffer
+  std::vector<uint8_t> answers_;  // not yet written
+  bool full_ = false;
   std::array<size_t, 64> sizes_{};
   uint64_t posted_ = 0;
   uint64_t arrived_ = 0;

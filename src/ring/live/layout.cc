@@ -12,7 +12,7 @@ constexpr int kChannels = 2;
 constexpr size_t kSliceBytes = 4 * 1024;
 // A few slices fit into a connection and no operation does, so that a sender feels it when nobody
 // reads.
-constexpr size_t kSocketBytes = 4 * 1024;
+constexpr size_t kSocketBytes = 8 * 1024;
 constexpr size_t kFloatsPerSlice = kSliceBytes / sizeof(float);
 constexpr size_t kMessageSteps = 12;  // of half a slice
 constexpr size_t kMessage = kMessageSteps * kFloatsPerSlice / 2;

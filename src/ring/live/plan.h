@@ -101,7 +101,7 @@ struct JobPlan {
   uint64_t seed = 0;
   int channels = 1;
   size_t slice_bytes = 0;   // one step of a collective; of Send and Recv half of it
-  size_t socket_bytes = 0;  // SO_SNDBUF and SO_RCVBUF of a connection
+  size_t socket_bytes = 0;  // SO_SNDBUF of a connection, and half its SO_RCVBUF
   std::vector<LiveComm> comms;
   std::vector<std::vector<LiveGroup>> program;  // of each rank, one iteration
   std::vector<PlannedFault> faults;             // at most kFaultsMax

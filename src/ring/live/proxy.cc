@@ -13,6 +13,9 @@
 namespace sentinel {
 namespace {
 
+// Slices come in swarms, one or two on every channel. Waiting so long for the rest of a swarm costs
+// a hop less than waking every thread on the way for each slice by itself would.
+constexpr Duration kGather = std::chrono::microseconds(200);
 constexpr size_t kThreadNameMax = 15;  // the kernel's limit, to which NCCL's names are cut too
 
 }  // namespace
@@ -76,7 +79,7 @@ void Proxy::Body() {
       fall_asleep();
       sleeping = true;
     }
-    if (!moved) Wait();
+    if (!moved && !Flush()) Wait();
   }
 }
 
@@ -129,6 +132,18 @@ bool Proxy::Pass() {
   return true;
 }
 
+// Whether that completed a slice.
+bool Proxy::Flush() {
+  bool done = false;
+  for (SendLane* lane : send_lanes_) {
+    const uint64_t before = lane->wire.Done();
+    lane->wire.Flush();
+    done = done || lane->wire.Done() != before;
+  }
+  for (ReceiveLane* lane : receive_lanes_) lane->wire.Flush();
+  return done;
+}
+
 // NCCL's thread would spin; ours leaves the machine to others. Connections are waited for only
 // where something is to be sent or received, the kernel and the host ring.
 void Proxy::Wait() {
@@ -148,7 +163,8 @@ void Proxy::Wait() {
     polled.push_back({lane->wire.fd(), lane->wire.Wants(), 0});
     receiving.push_back(lane);
   }
-  poll(polled.data(), polled.size(), -1);
+  const int ready = poll(polled.data(), polled.size(), -1);
+  if (ready > 0 && polled[0].revents == 0) std::this_thread::sleep_for(kGather);
   if (polled[0].revents != 0) bell_.Hush();
   for (size_t i = 0; i < sending.size(); ++i) {
     if (polled[1 + i].revents != 0) sending[i]->wire.Progress();

@@ -41,6 +41,7 @@ class Proxy {
   void Body();
   bool TakeUp();
   bool Pass();
+  bool Flush();
   void Wait();
   void TellBroken();
   bool Idle() const { return works_.empty(); }

@@ -76,7 +76,6 @@ bool SendOp::Progress() {
       lane_.wire.Post(lane_.fifo.Slot(slice), bytes_last_);
       around_.profiler.StepState(Step(transmitted_), nccl::kStepSendWait, bytes_last_);
       ++transmitted_;
-      lane_.wire.Progress();
       moved = true;
     }
   }

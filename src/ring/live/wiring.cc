@@ -38,10 +38,13 @@ OwnedFd MakeSocket(size_t buffer_bytes) {
   OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   const int bytes = static_cast<int>(buffer_bytes);
+  // TCP announces half of this as window; one below a slice or two would make every slice wait for
+  // the receiver to read the one before.
+  const int receive_bytes = 2 * bytes;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-  setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
   return fd;
 }
 
