@@ -54,6 +54,9 @@ class Program {
   pid_t pid() const { return pid_; }
   const std::string& text() const { return text_; }
   void Signal(int signal) const { kill(pid_, signal); }
+  void Tell(const std::string& words) const {
+    CHECK(write(input_, words.data(), words.size()) == static_cast<ssize_t>(words.size()));
+  }
   void CloseInput() {
     if (input_ >= 0) close(input_);
     input_ = -1;

@@ -223,7 +223,8 @@ Result<LiveOutcome> LiveJob::Run() {
 }
 
 void LiveJob::End() {
-  ranks_.clear();  // kills and reaps whoever is left
+  outside_.reset();  // a process whose threads are held by a debugger would never be gone
+  ranks_.clear();    // kills and reaps whoever is left
   relay_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(run_dir_ + "/scratch", ignored);
