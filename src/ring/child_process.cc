@@ -44,7 +44,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);  // the parent waits for its signals with them blocked
   signal(SIGINT, SIG_IGN);                   // a Ctrl-C is the parent's to act upon
-  const rlimit no_core{0, 0};  // crashes are part of the show and leave no files here
+  const rlimit no_core{0, 0};                // crashes are part of the show and leave no files here
   setrlimit(RLIMIT_CORE, &no_core);
   for (const int descriptor : command.descriptors) fcntl(descriptor, F_SETFD, 0);
   execve("/proc/self/exe", arguments, environment);
