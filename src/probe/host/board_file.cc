@@ -97,7 +97,7 @@ Status BoardFile::OpenMemory(const std::string& descriptors) {
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return Refused(ErrorCode::kDenied, path + ": not sealed");
   }
-  fd_ = std::move(memory);
+  place_ = std::exchange(fd_, std::move(memory));
   return {};
 }
 

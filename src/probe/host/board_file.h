@@ -47,6 +47,7 @@ class BoardFile {
   Status OpenMemory(const std::string& descriptors);
 
   OwnedFd fd_;
+  OwnedFd place_;  // the file that led to it: while it is open nothing else gets its inode
   FileIdentity identity_;
   uint32_t owner_ = 0;
 };

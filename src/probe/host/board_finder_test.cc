@@ -226,6 +226,21 @@ TEST_F(SealedBoardTest, IsReadAsAnyOther) {
   EXPECT_EQ(start[0], std::byte{'y'});
 }
 
+// A process whose communicators have all ended and that makes another.
+TEST_F(SealedBoardTest, ABoardMadeAnewIsFoundAlsoWhereInodesAreUsedAgain) {
+  if (!MakeMemory("gpu-sentinel", kSeals)) GTEST_SKIP() << "no sealed memory here";
+  ShowMemory();
+  Say("gpu-sentinel board 1 fd 5\n");
+  ASSERT_EQ(Found(), 1u);
+  const std::vector<FoundBoard> before = std::move(last);
+  for (int i = 0; i < 20; ++i) {
+    std::filesystem::remove(shm() / "gpu-sentinel.7.100");
+    Say("gpu-sentinel board 1 fd 5\n");
+    ASSERT_EQ(Found(), 1u) << i;
+    finder->Release(last[0].file.identity());
+  }
+}
+
 TEST_F(SealedBoardTest, MemoryThatCanShrinkIsNone) {
   if (!MakeMemory("gpu-sentinel", 0)) GTEST_SKIP() << "no sealed memory here";
   ShowMemory();
