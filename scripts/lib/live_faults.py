@@ -57,6 +57,16 @@ class Fault:
     def is_a_stall(self):
         return self.kind in STALLS or (self.kind == "late" and (self.seconds or 0) > LATE_IS_A_STALL_S)
 
+    def neighbours(self, events):
+        """Whom the rank receives from and sends to, in the ring over the network that it is in."""
+        for event in events:
+            for comm in event.get("comms", []) if event.get("event") == "ready" else []:
+                members = comm["members"]
+                if comm["name"].startswith(("world", "dp")) and self.rank in members:
+                    at = members.index(self.rank)
+                    return members[at - 1], members[(at + 1) % len(members)]
+        return None, None
+
     def goes_on(self):
         """The job trains again, or still, when a harmless kind has been watched."""
         return self.kind in HARMLESS and self.kind not in ("cancel", "finish", "debugger") and not self.is_a_stall()
@@ -65,6 +75,7 @@ class Fault:
         """`events`: the job's, among them those that say which edges a fault holds up."""
         if not self.is_a_stall():
             return Truth(self.kind, red=False, slow=self.kind in SLOW)
+        before, after = self.neighbours(events)
         edges = {tuple(edge) for event in events if event.get("event") == "fault" for edge in event.get("edges", [])}
         guilty = {self.rank}
         one_of = frozenset()
@@ -72,9 +83,12 @@ class Fault:
             guilty.add(self.other_rank())
             one_of = frozenset(guilty)
         if self.kind == "missing-send":  # one left a Send out, or the other has a Receive too many: nobody can tell
-            one_of = frozenset({self.rank, (self.rank + 1) % self.ranks})
+            one_of = frozenset({self.rank, after})
         if self.kind == "freeze-proxy-mid":
-            edges = {((self.rank - 1) % self.ranks, self.rank), (self.rank, (self.rank + 1) % self.ranks)}
+            edges = {(before, self.rank), (self.rank, after)}
+        if self.layout == "mixed" and self.kind == "freeze-kernel":
+            # A pair inside a node has no proxies: which of its two kernels stands is not to be seen.
+            one_of = frozenset({self.rank, self.rank ^ 1})
         classes = STALLS.get(self.kind, {"NOT_ENTERED"})
         return Truth(self.kind, red=True, classes=frozenset(classes), guilty=frozenset(guilty), edges=frozenset(edges), one_of=one_of)
 

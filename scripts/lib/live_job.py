@@ -3,8 +3,8 @@ import time
 
 from live_faults import OURS
 from ring_program import RingProgram
-from truth import judge
-from watching import VOICE_HOLD_S, Watch, measure
+from truth import judge, place_of
+from watching import VOICE_HOLD_S, Watch, measure, operation_of
 
 READY_WITHIN_S = 60
 HISTORY_WITHIN_S = 120
@@ -33,6 +33,7 @@ class LiveJob:
         self.ring.wait_for("ready", READY_WITHIN_S)
         self.ring.wait_for("start", READY_WITHIN_S)
         self.watch = Watch(self.site, self.timeline)
+        self.watch.members = {int(comm["id"], 16): comm["members"] for comm in self.ring.first("ready")["comms"]}
         self.timeline.say("training", "blue", f"{self.fault.ranks} ranks on {len(self.site.hosts)} nodes, {self.fault.transport}, "
                                               f"{self.fault.layout}")
         self.learn()
@@ -47,7 +48,7 @@ class LiveJob:
             self.follow_recovery()
             result["recovery"] = self.recovery
         result["slow"] = self.watch.slow is not None
-        result["stages"] = [f"{verdict['class']}: rank {verdict['culprit']['rank']}" for verdict in self.watch.all_verdicts()]
+        result["verdicts"] = [f"{verdict['class']} in {operation_of(verdict)}: {place_of(verdict)}" for verdict in self.watch.all_verdicts()]
         result["ok"], result["why"] = judge(self.fault.truth(self.ring.events), self.watch.all_verdicts(), result)
         if result["ok"]:
             wrong = self.not_as_asked()

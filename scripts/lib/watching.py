@@ -25,6 +25,7 @@ class Watch:
         self.slow = None
         self.red = self.spoken = self.green = None  # messages; spoken: the first that was heard and is not green
         self.state = None
+        self.members = {}  # of each communicator, by its id: whom an incident's ranks are in the job
 
     @property
     def hang(self):
@@ -55,6 +56,7 @@ class Watch:
     def note(self, incident):
         if not incident.get("class"):
             return
+        self.in_ranks_of_the_job(incident)
         stages = incident.get("mono_ms", {})
         if incident["class"] == "SLOW":
             self.slow = incident
@@ -72,6 +74,18 @@ class Watch:
                 self.timeline.say("blamed", "red", f"{incident['class']}: {place_of(incident)}")
                 for line in incident.get("evidence", []):
                     self.timeline.more(f"· {line['en']}")
+
+    def in_ranks_of_the_job(self, incident):
+        members = self.members.get(int((incident.get("comm") or {}).get("id") or "0", 16))
+        if not members:
+            return
+        culprit = incident["culprit"]
+        if culprit["rank"] is not None:
+            culprit["rank"] = members[culprit["rank"]]
+        if culprit.get("edge"):
+            culprit["edge"] = [members[end] for end in culprit["edge"]]
+        for suspect in incident.get("suspects", []):
+            suspect["rank"] = members[suspect["rank"]]
 
     def hear(self, message):
         colour = message.get("color", "").upper()
@@ -115,6 +129,7 @@ def measure(watch, zero_ms):
         "voice_ms": since_zero(spoken["first_sound_mono_ms"]) if spoken else None,
         "class": hang["class"] if is_red else None,
         "culprit": {name: culprit.get(name) for name in ("rank", "host", "rack", "gpu", "edge")} if culprit and red else None,
+        "operation": operation_of(hang) if hang else None,
         "suspects": [suspect["rank"] for suspect in hang.get("suspects", [])] if is_red else [],
         "evidence": [line["en"] for line in hang.get("evidence", [])] if hang and red else [],
         "lamp": lamp_of(red) if red else None, "spoken": spoken["spoken"] if spoken else None,
