@@ -12,7 +12,7 @@ import sys
 EDGES = {"config", "probe", "store", "http", "signal", "light", "speech"}
 CORE = {"progress", "correlate", "incident", "outbox", "floor"}
 BESIDE = {"board", "wire"}
-ASSEMBLIES = {"agent", "gateway", "terminal", "ring", "web"}
+ASSEMBLIES = {"agent", "gateway", "terminal", "ring", "web", "ctl"}
 MAY_INCLUDE = {
     "base": set(),
     "model": set(),
@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "agent": BESIDE | EDGES | CORE,
     "gateway": BESIDE | EDGES | CORE | {"web"},
     "terminal": BESIDE | EDGES | CORE,
+    "ctl": BESIDE | EDGES,
     "ring": BESIDE | EDGES | CORE | {"agent"},
 }
 EVERYBODY = {"base", "model"}

@@ -1,0 +1,143 @@
+#include "ctl/commands.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace sentinel {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint16_t kGatewayPort = 8080;
+constexpr auto kWatchEvery = std::chrono::seconds(1);
+
+void Say(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::string Dump(const Json& json, int indent = 2) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+// Every incident that is new or another, whole, a line each, the oldest first.
+std::string ChangedLines(const Json& before, const Json& after) {
+  std::map<std::string, const Json*> known;
+  if (before.is_object()) {
+    for (const Json& incident : before["incidents"]) known[incident.value("id", "")] = &incident;
+  }
+  std::string lines;
+  for (const Json& incident : after["incidents"]) {
+    auto old = known.find(incident.value("id", ""));
+    if (old == known.end() || *old->second != incident) lines.insert(0, Dump(incident, -1));
+  }
+  return lines;
+}
+
+bool IsIncidentList(const Json& answer) {
+  return answer.is_object() && answer.contains("incidents") && answer["incidents"].is_array();
+}
+
+}  // namespace
+
+int Complain(const Error& error) {
+  std::fprintf(stderr, "sentinelctl: %s\n", error.message.c_str());
+  switch (error.code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+      std::fputs(
+          "Is sentinel-gateway running there? --gateway names another: host:port or unix:/path.\n",
+          stderr);
+      return kExitUnreachable;
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kDenied:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kExhausted:
+    case ErrorCode::kIo:
+      return kExitRefused;
+  }
+  return kExitRefused;
+}
+
+std::string EventOptions::Body() const {
+  if (!body.empty()) return body;
+  Json json = {{"event_type", type}, {"node_host", host}};
+  if (!rack.empty()) json["cluster_rack"] = rack;
+  if (!job.empty()) json["job_id"] = job;
+  if (!state.empty()) json["state"] = state;
+  if (gpu >= 0) json["gpu_index"] = gpu;
+  if (util >= 0) json["gpu_util"] = util;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Commands::Commands(const ControlOptions& options) : options_(options) {
+  style_.colour =
+      options.colour && std::getenv("NO_COLOR") == nullptr && isatty(STDOUT_FILENO) == 1;
+  style_.wording = options.english ? Wording::kEnglish : Wording::kChinese;
+}
+
+Result<GatewayClient> Commands::Client() const {
+  if (options_.gateway.empty()) return GatewayClient(GatewayClient::Here());
+  return GatewayClient(TRY(ParseEndpoint(options_.gateway, kGatewayPort)));
+}
+
+int Commands::Show(const std::string& path, const std::string& query, View view) {
+  Result<GatewayClient> client = Client();
+  if (!client.ok()) return Complain(client.error());
+  const Result<Json> answer = client->Get(path, query);
+  if (!answer.ok()) return Complain(answer.error());
+  Say(options_.json ? Dump(*answer) : view(*answer, style_));
+  return kExitDone;
+}
+
+int Commands::Watch() {
+  Result<GatewayClient> client = Client();
+  if (!client.ok()) return Complain(client.error());
+  Json before;
+  bool answering = true;
+  for (;; std::this_thread::sleep_for(kWatchEvery)) {
+    Result<Json> answer = client->Get("/api/v1/incidents");
+    if (answer.ok() && !IsIncidentList(*answer)) {
+      answer = Error{ErrorCode::kCorrupt, "what answers is not a gateway"};
+    }
+    if (!answer.ok()) {
+      if (before.is_null()) return Complain(answer.error());
+      if (answering) {
+        std::fprintf(stderr, "sentinelctl: %s; waiting for it\n", answer.error().message.c_str());
+      }
+      answering = false;
+      continue;
+    }
+    answering = true;
+    Say(options_.json ? ChangedLines(before, *answer) : ChangesView(before, *answer, style_));
+    before = std::move(*answer);
+  }
+}
+
+int Commands::Send(const std::string& event) {
+  Result<GatewayClient> client = Client();
+  if (!client.ok()) return Complain(client.error());
+  const Result<Json> answer = client->Post("/api/v1/gpu_event", event);
+  if (!answer.ok()) return Complain(answer.error());
+  if (options_.json) {
+    Say(Dump(*answer));
+    return kExitDone;
+  }
+  std::string words = answer->value("status", "answered");
+  if (answer->contains("incident") && (*answer)["incident"].is_string()) {
+    words += ", incident " + (*answer)["incident"].get<std::string>();
+  }
+  Say(words + '\n');
+  return kExitDone;
+}
+
+}  // namespace sentinel

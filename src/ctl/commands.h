@@ -1,0 +1,61 @@
+// What sentinelctl does: asks, prints, and says how it went by an exit code.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "ctl/gateway_client.h"
+#include "ctl/views.h"
+
+namespace sentinel {
+
+constexpr int kExitDone = 0;
+constexpr int kExitRefused = 1;  // or it knows no such thing
+constexpr int kExitCommandWrong = 2;
+constexpr int kExitUnreachable = 3;
+
+struct ControlOptions {
+  std::string gateway;  // host[:port] or unix:/path; empty: the one of this machine
+  bool json = false;
+  bool colour = true;  // where standard output is a terminal and NO_COLOR is not set
+  bool english = false;
+};
+
+// An event as an existing sender would post it; what is not given is not known and stays away.
+struct EventOptions {
+  std::string body;  // whole, instead of the rest
+  std::string type;
+  std::string host;
+  std::string rack;
+  std::string job;
+  std::string state;
+  int gpu = -1;
+  double util = -1;
+
+  std::string Body() const;
+};
+
+// On standard error, with what to do where that is known. The exit code for it.
+int Complain(const Error& error);
+
+class Commands {
+ public:
+  explicit Commands(const ControlOptions& options);
+
+  using View = std::string (*)(const nlohmann::json&, const ViewStyle&);
+  int Show(const std::string& path, const std::string& query, View view);
+  // Every change from here on, until interrupted. A gateway that goes away for a while is waited
+  // for.
+  int Watch();
+  int Send(const std::string& event);
+
+ private:
+  Result<GatewayClient> Client() const;
+
+  const ControlOptions options_;
+  ViewStyle style_;
+};
+
+}  // namespace sentinel
