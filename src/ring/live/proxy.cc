@@ -96,7 +96,14 @@ bool Proxy::TakeUp() {
   for (std::vector<ProxyRequest>& requests : taken) {
     for (ProxyRequest& request : requests) {
       const std::optional<TaskFault>& fault = request.task->fault;
-      if (fault && fault->kind == LiveFault::kFreezeProxy) Freeze(fault->index);
+      if (fault && fault->kind == LiveFault::kFreezeProxy) {
+        // Sends of the operation before may still wait for room: without them its receiver would
+        // hang there, a whole operation earlier.
+        while (!works_.empty()) {
+          if (!Pass() && !Flush()) Wait();
+        }
+        Freeze(fault->index);
+      }
       if (request.receive != nullptr && request.receive_steps > 0) {
         auto op = std::make_unique<ReceiveOp>(around_, request.task, request.channel,
                                               request.receive_steps, *request.receive, taken_up_++);
