@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from daemons import DemoError, Site
-from live_faults import KINDS, STALLS, Fault
+from live_faults import KINDS, SLOW, STALLS, Fault
 from live_job import LiveJob
 from report import percentile, write_json
 from timeline import Timeline
@@ -60,6 +60,8 @@ class Row:
         classes = collections.Counter(run["class"] for run in self.runs if run.get("class"))
         words = ", ".join(f"{name}×{count}" for name, count in classes.most_common())
         wrong = collections.Counter(run["why"] for run in self.runs if not run["ok"])
+        if self.runs and not self.times("red_ms") and self.right() == len(self.runs):
+            words = "SLOW, no lamp" if self.kind in SLOW else "no lamp"
         words = "; ".join(filter(None, [words, *(f"WRONG×{count}: {why}" for why, count in wrong.most_common())]))
         if report["suspect_ms_p50"] is not None and not self.ok() and self.right() == len(self.runs):
             words += "; suspected too late"
