@@ -6,12 +6,14 @@
 Each pair is a run without plugin and agent and, right before or after it, one of these:
   on      the plugin loaded, an agent a node, connected to a gateway that reads (a stand-in that welcomes them)
   killed  the same, and every agent killed (SIGKILL) twice a second and started again at once
-The order within a pair alternates, so that what drifts on the machine falls on both. Told is the ratio of the paces (iterations
-a second), watched to unwatched, as the geometric mean over the pairs with its 95 % confidence interval, beside the spread of unwatched runs among
+Both do the same work (one seed a pair). The order within a pair alternates, so that what drifts on the machine falls on both. Told are the ratios, watched to unwatched, of the pace
+(iterations a second) and of the CPU time of the job's own processes for an iteration, which other work on the machine disturbs
+less, as geometric means over the pairs with their 95 % confidence intervals, beside the spread of unwatched runs among
 themselves, which is what a difference has to be seen against. Every element of every operation is verified by the job; one
 that is wrong, or a job that does not come to its end, ends the bench with status 1.
 """
 import argparse
+import collections
 import json
 import math
 import os
@@ -99,8 +101,10 @@ class Agents:
             agent.wait()
 
 
-def run(options, port, kind):
-    """The pace of one run, in iterations a second."""
+Run = collections.namedtuple("Run", "pace cpu_ms operations restarts")
+
+
+def run(options, port, kind, seed):
     # In memory, as boards are.
     run_dir = pathlib.Path(tempfile.mkdtemp(prefix="gpu-sentinel-cost.", dir="/dev/shm"))
     agents = None
@@ -111,12 +115,16 @@ def run(options, port, kind):
         report = run_dir / "report.json"
         command = [str(options.build / "apps/sentinel-ring/sentinel-ring"), "--train", "--ranks", str(options.ranks), "--nodes",
                    str(options.nodes), "--transport", options.transport, "--compute-ms", str(options.compute_ms), "--seconds",
-                   str(options.seconds), "--run-dir", str(run_dir), "--json", str(report)]
+                   str(options.seconds), "--seed", str(seed), "--run-dir", str(run_dir), "--json", str(report)]
         if kind == "off":
             command += ["--plugin", "none"]
-        ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if ended.returncode != 0:
-            raise SystemExit(f"{kind}: the job ended with status {ended.returncode}:\n{ended.stdout}")
+        said = run_dir / "ring.log"
+        with open(said, "wb") as output:
+            job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            _, status, used = os.wait4(job.pid, 0)  # with the ranks, which the job waits for
+            job.returncode = os.waitstatus_to_exitcode(status)
+        if job.returncode != 0:
+            raise SystemExit(f"{kind}: the job ended with status {job.returncode}:\n{said.read_text()}")
         told = json.loads(report.read_text())
         if told["elements_wrong"] != 0 or told["operations"] == 0:
             raise SystemExit(f"{kind}: {told['elements_wrong']} elements wrong in {told['operations']} operations")
@@ -124,36 +132,37 @@ def run(options, port, kind):
         if agents and found < options.ranks:
             raise SystemExit(f"{kind}: the agents found {found} boards of {options.ranks}; nothing was measured")
         restarts = agents.restarts if agents else 0
-        return told["iterations_per_s"], told["operations"], restarts
+        cpu_ms = 1000 * (used.ru_utime + used.ru_stime) / told["iterations"]
+        return Run(told["iterations_per_s"], cpu_ms, told["operations"], restarts)
     finally:
         if agents:
             agents.end()
         shutil.rmtree(run_dir, ignore_errors=True)
 
 
-def interval(logs):
+def tell(what, pairs, unwatched):
+    """The ratio of each pair, as geometric mean and interval."""
+    logs = [math.log(watched / not_watched) for watched, not_watched in zip(pairs, unwatched)]
     mean = statistics.fmean(logs)
     half = student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+    spread = statistics.stdev(unwatched) / statistics.fmean(unwatched)
+    return (f"{what} watched / unwatched {math.exp(mean):.4f}, 95 % between {math.exp(mean - half):.4f} and {math.exp(mean + half):.4f} "
+            f"(unwatched runs among themselves: ± {100 * spread:.1f} %)")
 
 
 def compare(options, port, kind):
-    logs, unwatched, operations, restarts = [], [], 0, 0
+    runs = {"off": [], kind: []}
     for pair in range(options.pairs):
-        order = ["off", kind] if pair % 2 == 0 else [kind, "off"]
-        pace = {}
-        for each in order:
-            pace[each], verified, killed = run(options, port, each)
-            operations += verified
-            restarts += killed
-        logs.append(math.log(pace[kind] / pace["off"]))
-        unwatched.append(pace["off"])
-        print(f"  pair {pair + 1:2}: off {pace['off']:8.2f}  {kind} {pace[kind]:8.2f} iterations/s  ratio {math.exp(logs[-1]):.4f}", flush=True)
-    ratio, low, high = interval(logs)
-    spread = statistics.stdev(unwatched) / statistics.fmean(unwatched)
-    print(f"{kind}: pace watched / unwatched {ratio:.4f}, 95 % between {low:.4f} and {high:.4f} over {options.pairs} pairs; unwatched runs among "
-          f"themselves vary by {100 * spread:.2f} % (one standard deviation); {operations} operations verified, no element wrong"
-          + (f"; agents killed {restarts} times" if kind == "killed" else ""), flush=True)
+        for each in ["off", kind] if pair % 2 == 0 else [kind, "off"]:
+            runs[each].append(run(options, port, each, seed=pair + 1))
+        off, on = runs["off"][-1], runs[kind][-1]
+        print(f"  pair {pair + 1:2}: iterations/s off {off.pace:7.2f} {kind} {on.pace:7.2f} ratio {on.pace / off.pace:.4f}; "
+              f"CPU ms/iteration off {off.cpu_ms:6.2f} {kind} {on.cpu_ms:6.2f} ratio {on.cpu_ms / off.cpu_ms:.4f}", flush=True)
+    everything = runs["off"] + runs[kind]
+    print(f"{kind}: {options.pairs} pairs of {options.seconds:g} s, {sum(each.operations for each in everything)} operations verified, no element wrong"
+          + (f", agents killed {sum(each.restarts for each in everything)} times" if kind == "killed" else ""))
+    for what, of in (("pace", "pace"), ("CPU an iteration", "cpu_ms")):
+        print("  " + tell(what, [getattr(each, of) for each in runs[kind]], [getattr(each, of) for each in runs["off"]]), flush=True)
 
 
 def main():

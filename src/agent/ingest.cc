@@ -136,7 +136,8 @@ void Ingest::DiskFailed(const std::string& why) {
   if (std::exchange(disk_failing_, true)) return;
   spdlog::warn(
       "spool=failing why=\"{}\" effect=\"events live in memory, senders are told 503\" "
-      "do=\"make {} writable for this user, or name another spool_dir\"",
+      "do=\"see that {} is writable for this user and its disk is well, or name another "
+      "spool_dir\"",
       why, spool_.path());
 }
 
