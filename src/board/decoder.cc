@@ -132,6 +132,7 @@ OperationImage DecodeOperation(const board::Operation& slot) {
   out.op.protocol = Known(slot.protocol, Protocol::kSimple);
   out.op.channels = slot.channels;
   out.op.peer = slot.peer;
+  out.op.order = slot.tsc;
   out.enqueued = slot.status != board::kCalled;
   out.finished = slot.status == board::kFinished;
   out.kernels_started = static_cast<uint32_t>(std::popcount(slot.kernels_started));

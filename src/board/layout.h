@@ -124,7 +124,7 @@ struct Operation {
   uint64_t call_index;
   uint64_t seq;
   uint64_t count;
-  uint64_t tsc;         // time stamp counter of that CPU at enqueue: for people only
+  uint64_t tsc;         // time stamp counter at enqueue: the order between communicators
   uint32_t generation;  // of the slot
   uint32_t comm_generation;
   int32_t root;

@@ -6,7 +6,8 @@
 #include "correlate/host_facts.h"
 #include "correlate/roster.h"
 #include "correlate/stall.h"
-#include "correlate/wait_graph.h"
+#include "correlate/job_lamp.h"
+#include "correlate/job_waits.h"
 
 namespace sentinel {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 constexpr Duration kSweepEvery = std::chrono::seconds(1);
 constexpr size_t kStallsMax = 4096;  // watched at once; beyond it a further one is not opened
 constexpr size_t kEpochsMax = 400'000;
-constexpr size_t kFollowMax = 32;  // communicators along one chain of waits
 
 }  // namespace
 
@@ -38,7 +38,7 @@ class Correlator::Impl {
     WatchedGroup& group = static_cast<WatchedGroup&>(*found);
     const bool watched = group.watched();
     if (!watched && active_.size() >= kStallsMax) return;
-    WatchedGroup::Around around = AroundOf(&group, now);
+    WatchedGroup::Around around = AroundOf(&group, nullptr, now);
     group.OnDigest(seat, digest, around, now);
     if (!watched && group.watched()) active_.push_back(&group);
   }
@@ -75,9 +75,16 @@ class Correlator::Impl {
   Actions Advance(Instant now) {
     Awake(now);
     Actions actions;
-    for (WatchedGroup* group : active_) {
-      const WatchedGroup::Around around = AroundOf(group, now);
+    JobWaits waits({&roster_, &options_, [this, now](const Seat& seat) { return Silence(seat, now); },
+                    [this, now](WatchedGroup* group) { Look(group, now); }, now});
+    // Groups join while others are advanced.
+    for (size_t i = 0; i < active_.size(); ++i) {
+      WatchedGroup* group = active_[i];
+      const WatchedGroup::Around around = AroundOf(group, &waits, now);
+      std::optional<Verdict> lamp;
+      if (group->red()) lamp = *group->said();
       group->Advance(around, now, &actions);
+      if (lamp && !group->red()) lamps_.Healed(*lamp, now);
     }
     std::erase_if(active_, [](const WatchedGroup* group) { return !group->watched(); });
     if (now - swept_ >= kSweepEvery) {
@@ -114,15 +121,28 @@ class Correlator::Impl {
     called_ = now;
   }
 
-  WatchedGroup::Around AroundOf(WatchedGroup* group, Instant now) {
+  Duration Silence(const Seat& seat, Instant now) const {
+    return std::max(now - std::max(seat.agent->heard, awake_since_), Duration{0});
+  }
+
+  void Look(WatchedGroup* group, Instant now) {
+    const bool watched = group->watched();
+    if (!watched && active_.size() >= kStallsMax) return;
+    group->Look(now);
+    if (!watched) active_.push_back(group);
+  }
+
+  WatchedGroup::Around AroundOf(WatchedGroup* group, JobWaits* waits, Instant now) {
     WatchedGroup::Around around;
     around.options = &options_;
     around.facts = &facts_;
-    around.silence = [this, now](const Seat& seat) {
-      const Duration silence = now - std::max(seat.agent->heard, awake_since_);
-      return std::max(silence, Duration{0});
+    around.silence = [this, now](const Seat& seat) { return Silence(seat, now); };
+    around.follow = [waits](WatchedGroup& from, const Scene& scene, Finding* finding) {
+      return waits->Follow(from, scene, finding);
     };
-    around.waits_elsewhere = [this](WatchedGroup& from, Rank rank) { return Waits(from, rank); };
+    around.shown = [this, now](const WatchedGroup& of, const Judgement& judgement) {
+      return lamps_.Shown(of, judgement, active_, now);
+    };
     around.next_epoch = [this, group] { return NextEpoch(group->key()); };
     around.next_request = [this] { return ++requests_; };
     return around;
@@ -134,49 +154,10 @@ class Correlator::Impl {
     return ++epochs_[key];
   }
 
-  // The stalled communicator of the same job in which the process of `rank` waits.
-  WatchedGroup* WaitsIn(WatchedGroup& from, Rank rank) {
-    const Seat* culprit = from.Find(rank);
-    if (culprit == nullptr) return nullptr;
-    for (const auto& [held, other_rank] : roster_.HeldBy(culprit->agent->id)) {
-      WatchedGroup& other = static_cast<WatchedGroup&>(*held);
-      if (&other == &from || !other.stalled() || other.key().job != from.key().job) continue;
-      const Seat* seat = other.Find(other_rank);
-      if (seat == nullptr || seat->report == nullptr) continue;
-      if (seat->member.place.pid != culprit->member.place.pid) continue;
-      const Digest& d = seat->report->digest();
-      if (IsOpen(d) && d.suspect) return &other;
-    }
-    return nullptr;
-  }
-
-  // Whether the chain of waits leads away from this stall for good.
-  bool Waits(WatchedGroup& from, Rank rank) {
-    std::vector<WatchedGroup*> chain = {&from};
-    std::vector<std::optional<size_t>> follows;
-    while (chain.size() <= kFollowMax) {
-      WatchedGroup* next = WaitsIn(*chain.back(), rank);
-      if (next == nullptr) {
-        follows.push_back(std::nullopt);
-        break;
-      }
-      auto seen = std::find(chain.begin(), chain.end(), next);
-      follows.push_back(static_cast<size_t>(seen - chain.begin()));
-      if (seen != chain.end()) break;
-      chain.push_back(next);
-      const std::optional<Verdict> verdict = next->Standing(called_);
-      if (!verdict || !verdict->culprit.rank) {
-        follows.push_back(std::nullopt);
-        break;
-      }
-      rank = *verdict->culprit.rank;
-    }
-    return !Sinks(follows).front();
-  }
-
   CorrelateOptions options_;
   Roster roster_;
   HostFacts facts_;
+  JobLamps lamps_;
   std::vector<WatchedGroup*> active_;  // in the order in which their stalls were opened
   std::map<CommKey, uint64_t> epochs_;
   uint64_t requests_ = 0;

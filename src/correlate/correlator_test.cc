@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "correlate/recorded.h"
-#include "correlate/wait_graph.h"
 
 namespace sentinel {
 namespace {
@@ -153,13 +152,6 @@ TEST(Correlator, ACommunicatorThatWaitsForAnotherIsNotBlamed) {
     EXPECT_EQ(v.culprit.place.host, "replay-9");
   }
   EXPECT_GT(red, 0u);
-}
-
-TEST(WaitGraph, BlamesTheEndOfAChainAndEveryoneOnACircle) {
-  EXPECT_THAT(Sinks({1, 2, std::nullopt}), ElementsAre(false, false, true));
-  EXPECT_THAT(Sinks({1, 0, 0}), ElementsAre(true, true, false));
-  EXPECT_THAT(Sinks({}), ElementsAre());
-  EXPECT_THAT(Sinks({9}), ElementsAre(true));
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ class Words {
 
   void Culprit() {
     if (j_.disagreement) return Disagree();
+    if (j_.elsewhere.all) return Elsewhere();
+    if (j_.elsewhere.circle && j_.finding.op && !IsP2p(j_.finding.op->func)) return Circle();
     const HangClass seen = j_.signature.value_or(j_.hang_class);
     switch (seen) {
       case HangClass::kNotEntered:
@@ -105,6 +107,30 @@ class Words {
       Add("由调用顺序在通信停住之前发现：任务仍在运行，数据可能已损坏",
           "found by call order before any hang: the job still runs and its data may be corrupt");
     }
+  }
+
+  void Elsewhere() {
+    if (!j_.elsewhere.who || !j_.elsewhere.where) {
+      return Add(fmt::format("{} 缺少的进程都在别的通信域中等待", OpZh()),
+                 fmt::format("whoever {} lacks waits in another communicator", OpEn()));
+    }
+    const std::string where = j_.elsewhere.where_name.empty()
+                                  ? fmt::format("{:#018x}", j_.elsewhere.where->comm_id)
+                                  : j_.elsewhere.where_name;
+    Add(fmt::format("{} 号进程没有到达 {}：它自己在通信域 {} 中等待", *j_.elsewhere.who, OpZh(),
+                    where),
+        fmt::format("rank {} has not come to {}: it waits in communicator {} itself",
+                    *j_.elsewhere.who, OpEn(), where));
+  }
+
+  void Circle() {
+    const std::vector<Rank> named =
+        j_.finding.rank ? std::vector<Rank>{*j_.finding.rank} : j_.finding.suspects;
+    Add(fmt::format("{} 号进程没有到达 {}，它们与等待它们的进程跨通信域互相等待成环：调用顺序不一致",
+                    List(named, "、"), OpZh()),
+        fmt::format("ranks {} have not come to {}: across communicators they and those who wait "
+                    "for them wait in a circle, so their orders of calls do not agree",
+                    List(named, ", "), OpEn()));
   }
 
   void NotEntered() {
@@ -312,7 +338,11 @@ class Words {
       case Hold::kNoCall:
         return Add("可能仍在建立连接", "connections may still be made");
       case Hold::kElsewhere:
-        return Add("它自己在另一个通信域中等待", "it waits in another communicator itself");
+        return Add("停滞的根源在同一任务的另一个通信域", "the root is in another communicator of the job");
+      case Hold::kAsking:
+        return Add("正在查询相关进程的其他通信域", "its other communicators are being asked");
+      case Hold::kShown:
+        return Add("同一任务的停滞已经告警", "the hang of this job has its alarm already");
       case Hold::kSuspended:
         return Add("主机事实否决了告警", "a fact of the host vetoes the alarm");
     }

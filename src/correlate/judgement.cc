@@ -54,7 +54,6 @@ Finding Find(Scene* scene) {
       start = seat.rank;
     }
   }
-  scene->mixed = CarriesP2p(*scene);
   scene->op = OldestOpen(*scene);
   if (start >= 0) {
     scene->op = oldest_p2p->digest().op;
@@ -232,6 +231,15 @@ void Late(const Scene& scene, const CorrelateOptions& options, Judgement* j) {
   j->limit = options.late_limit;
 }
 
+// Nothing has moved and stopped: the GPU may be at work on something longer, as it was before.
+void OnlyWaits(const Scene& scene, const CorrelateOptions& options, Judgement* j) {
+  j->history = HistoryOfWaiting(scene);
+  const bool never_so_long = j->history.operations >= options.late_history_min &&
+                             j->history.gap_p999 < options.arrival_lag_max;
+  j->limit = never_so_long ? options.red_after : options.late_limit;
+  if (!never_so_long) j->hold = Hold::kHistory;
+}
+
 void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& options,
               const SilenceOf& silence_of, Instant now, Judgement* j) {
   switch (j->hang_class) {
@@ -245,6 +253,7 @@ void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& op
       break;
     case HangClass::kMismatch:
       j->limit = Duration{0};
+      if (j->finding.by_waits) OnlyWaits(scene, options, j);
       break;
     case HangClass::kUnknown: {
       if (!scene.op) {
@@ -267,6 +276,8 @@ void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& op
       break;
     }
     case HangClass::kGpuNotStarted:
+      OnlyWaits(scene, options, j);
+      break;
     case HangClass::kGpuStuck:
     case HangClass::kProxyStuck:
     case HangClass::kNetwork:
@@ -291,6 +302,8 @@ void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& op
     j->limit.reset();
   };
   if (tally.alive > 1 && tally.stopped == tally.alive) return dark(Hold::kAllStopped);
+  if (j->elsewhere.all) return dark(Hold::kElsewhere);
+  if (j->elsewhere.unasked) return dark(Hold::kAsking);
   std::vector<Rank> named = j->finding.suspects;
   if (j->finding.rank) named.push_back(*j->finding.rank);
   for (Rank rank : named) {
@@ -324,6 +337,28 @@ Finding FindingOf(const Disagreement& d) {
   return f;
 }
 
+// Nobody has moved here and stopped: somebody has not come, and may be kept elsewhere.
+bool MayWaitElsewhere(const Judgement& j) {
+  switch (j.hang_class) {
+    case HangClass::kNotEntered:
+    case HangClass::kGpuNotStarted:
+    case HangClass::kProxyStuck:
+      return true;
+    case HangClass::kMismatch:
+      return !j.disagreement;
+    case HangClass::kGpuStuck:
+    case HangClass::kNetwork:
+    case HangClass::kPcie:
+    case HangClass::kProcessDead:
+    case HangClass::kProcessStopped:
+    case HangClass::kWaiting:
+    case HangClass::kSlow:
+    case HangClass::kUnknown:
+      return false;
+  }
+  return false;
+}
+
 void CutSuspects(Finding* finding) {
   if (finding->suspects.size() <= kSuspectsMax) return;
   finding->suspects_beyond = finding->suspects.size();
@@ -347,7 +382,8 @@ Judgement JudgeOrder(const Scene& scene, const Disagreement& disagreement) {
 }
 
 Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& facts,
-                const PlaceOf& place_of, const SilenceOf& silence_of, Instant now) {
+                const PlaceOf& place_of, const SilenceOf& silence_of, const FollowJob& follow,
+                Instant now) {
   Judgement j;
   j.disagreement = CompareCalls(*scene);
   j.finding = Find(scene);
@@ -357,6 +393,10 @@ Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& 
   j.waiting = tally.suspect;
   j.hang_class = j.finding.hang_class;
   if (!j.disagreement) SettleProcesses(*scene, tally, &j);
+  if (MayWaitElsewhere(j)) {
+    j.elsewhere = follow(*scene, &j.finding);
+    j.hang_class = j.elsewhere.all ? HangClass::kWaiting : j.finding.hang_class;
+  }
   j.facts = facts.Apply(j.finding, place_of, now);
   if (!j.finding.rank && j.facts.rank) {
     j.finding.rank = j.facts.rank;
@@ -368,6 +408,8 @@ Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& 
     }
   }
   SetClock(*scene, now, &j);
+  // A rank that moves elsewhere is on its way here.
+  if (j.elsewhere.still) j.clock = std::min(j.clock, *j.elsewhere.still);
   SetLimit(*scene, tally, options, silence_of, now, &j);
   CutSuspects(&j.finding);
   return j;

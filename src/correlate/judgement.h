@@ -23,15 +23,30 @@ enum class Hold {
   kHistory,     // the job has waited so long before, or has not run long enough to know
   kUnanswered,  // somebody who would have to be asked does not answer
   kNoCall,      // nobody has an operation open
-  kElsewhere,   // the culprit itself waits in another communicator
+  kElsewhere,   // whoever is missed waits in another communicator
+  kAsking,      // whether it does is not known yet
+  kShown,       // the lamp for this job's hang is on already
   kSuspended,   // a fact of the host vetoes
 };
+
+// What the waits of the whole job say of those whom an operation lacks.
+struct Elsewhere {
+  bool all = false;      // all of them wait elsewhere: nobody is to be named here
+  bool circle = false;   // all wait, and their waits go in a circle that is told here
+  bool unasked = false;  // somebody's other communicators have not been heard of yet
+  std::optional<Rank> who;  // one of them, and where it waits
+  std::optional<CommKey> where;
+  std::string where_name;
+  std::optional<Duration> still;  // since a process that is blamed last moved, in any communicator
+};
+using FollowJob = std::function<Elsewhere(const Scene&, Finding*)>;
 
 struct Judgement {
   Finding finding;
   HangClass hang_class = HangClass::kUnknown;
   std::optional<HangClass> signature;
   std::optional<Disagreement> disagreement;
+  Elsewhere elsewhere;
   bool before_hang = false;  // found by call order alone: nobody waits
   HostFacts::Applied facts;
   std::vector<Rank> also_down;    // dead or stopped beside the culprit
@@ -52,6 +67,7 @@ using PlaceOf = std::function<const Place*(Rank)>;
 Judgement JudgeOrder(const Scene& scene, const Disagreement& disagreement);
 
 Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& facts,
-                const PlaceOf& place_of, const SilenceOf& silence_of, Instant now);
+                const PlaceOf& place_of, const SilenceOf& silence_of, const FollowJob& follow,
+                Instant now);
 
 }  // namespace sentinel

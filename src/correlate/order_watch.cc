@@ -23,7 +23,7 @@ void WatchedGroup::OnMarks(Seat* seat, const std::vector<CallMark>& marks, bool 
 // Looks whether the calls that members still remember explain why their marks differ.
 void WatchedGroup::Inquire(const Around& around, Instant now, Correlator::Actions* actions) {
   bool unanswered = false;
-  const Scene scene = Look(around, now, &unanswered);
+  const Scene scene = Sight(around, now, &unanswered);
   // Members remember different stretches of calls, and some may have yet to come to the one that
   // differs. Two that happen to share it are no majority: everybody is waited for, then most.
   size_t heard = 0;
@@ -73,7 +73,7 @@ void WatchedGroup::Follow(const Around& around, Instant now, Correlator::Actions
     return Heal(/*ended=*/false, now, actions);
   }
   bool unanswered = false;
-  const Scene scene = Look(around, now, &unanswered);
+  const Scene scene = Sight(around, now, &unanswered);
   const std::optional<Disagreement> disagreement = CompareCalls(scene, stall_->order_compared + 1);
   if (!disagreement) return;
   stall_->order_compared = disagreement->compared;

@@ -7,11 +7,6 @@
 namespace sentinel {
 namespace {
 
-bool Opposite(Func a, Func b) {
-  return (a == Func::kSend && b == Func::kRecv) || (a == Func::kRecv && b == Func::kSend) ||
-         a == Func::kSendRecv || b == Func::kSendRecv;
-}
-
 // Of the edges between two ranks the first that is open: a P2P operation spreads over channels.
 const EdgeProgress* OpenWith(const Digest& d, Direction direction, Rank peer) {
   for (const EdgeProgress& e : d.edges) {
@@ -119,7 +114,7 @@ Finding JudgeP2p(Scene* scene, Rank start) {
       return inner;
     }
     if (other.peer == at) {
-      if (!Opposite(d.op->func, other.func)) {
+      if (!Pairs(d.op->func, other.func)) {
         f.hang_class = HangClass::kMismatch;
         f.suspects = {at, peer};
         f.waiter = at;

@@ -72,6 +72,23 @@ bool IsOpen(const Digest& digest) {
   return digest.op && (digest.phase == Phase::kEnqueued || digest.phase == Phase::kInside);
 }
 
+bool CallsP2p(const Digest& digest) {
+  return (digest.op && IsP2p(digest.op->func)) ||
+         std::any_of(digest.recent.begin(), digest.recent.end(),
+                     [](const Operation& op) { return IsP2p(op.func); });
+}
+
+bool HasStarted(const Digest& digest) {
+  if (!IsOpen(digest)) return false;
+  return digest.kernels.watched ? digest.kernels.started > 0 : digest.phase == Phase::kInside;
+}
+
+bool Pairs(Func one, Func other) {
+  return (one == Func::kSend && other == Func::kRecv) ||
+         (one == Func::kRecv && other == Func::kSend) || one == Func::kSendRecv ||
+         other == Func::kSendRecv;
+}
+
 bool IsFarewell(const Digest& digest) {
   return digest.vitals.ending && digest.phase == Phase::kBetween && !digest.op &&
          digest.operations_started == 0;

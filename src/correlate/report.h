@@ -51,6 +51,12 @@ class Report {
 
 bool IsP2p(Func func);
 bool IsOpen(const Digest& digest);  // an operation is enqueued and not finished
+// An operation of it, open or recent, is a Send or Recv or made of them.
+bool CallsP2p(const Digest& digest);
+// Its kernel runs, as far as kernels are watched: the rank itself has come to the operation.
+bool HasStarted(const Digest& digest);
+// Whether one rank's Send or Recv can meet the other's.
+bool Pairs(Func one, Func other);
 // The agent's last word on a communicator whose place on the board went to another.
 bool IsFarewell(const Digest& digest);
 bool IsStopped(const Vitals& vitals);

@@ -38,10 +38,14 @@ RingModel::RingModel(RingOptions options, uint64_t seed) : options_(options), ch
     Board& b = boards_[static_cast<size_t>(r)];
     b.channels.resize(static_cast<size_t>(options.channels));
     const bool culprit = r == options.culprit;
-    b.entered = !(culprit && options.fault == Fault::kAbsent);
+    const auto among = [r](const std::vector<Rank>& ranks) {
+      return std::find(ranks.begin(), ranks.end(), r) != ranks.end();
+    };
+    b.entered = !(culprit && options.fault == Fault::kAbsent) && !among(options.absent);
     b.proxy_started = b.entered && !(culprit && options.fault == Fault::kProxyAbsent);
     // Without its proxy nobody sees the kernel start.
-    b.kernel_started = b.proxy_started && !(culprit && options.fault == Fault::kKernelNotStarted);
+    b.kernel_started = b.proxy_started && !among(options.not_started) &&
+                       !(culprit && options.fault == Fault::kKernelNotStarted);
   }
 }
 

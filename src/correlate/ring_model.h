@@ -37,6 +37,9 @@ struct RingOptions {
   Fault fault = Fault::kNone;
   Rank culprit = 0;
   int moves_before_fault = 0;
+  // Who else is not there, and whose kernel has not started.
+  std::vector<Rank> absent;
+  std::vector<Rank> not_started;
 };
 
 class RingModel {

@@ -15,6 +15,7 @@ void WatchedGroup::OnDigest(Seat* seat, const Digest& digest, const Around& arou
     judge_ = true;
     return;
   }
+  carries_p2p_ = carries_p2p_ || CallsP2p(digest);
   if (seat->report == nullptr) seat->report = std::make_unique<Report>();
   if (!seat->report->Take(digest, now)) return;
   if (digest.request_id == round_ && round_ != 0 && seat->answered != round_) {
@@ -38,11 +39,12 @@ void WatchedGroup::OnDigest(Seat* seat, const Digest& digest, const Around& arou
   stall_->suspected = now;
 }
 
-Scene WatchedGroup::Look(const Around& around, Instant now, bool* unanswered) {
+Scene WatchedGroup::Sight(const Around& around, Instant now, bool* unanswered) {
   int32_t nodes = 0;
   for (const auto& [rank, seat] : seats()) nodes = std::max(nodes, seat.member.nodes);
   Scene scene(key().nranks, nodes);
   scene.Reserve(seats().size());
+  scene.mixed = carries_p2p_;
   *unanswered = false;
   for (const auto& [rank, seat] : seats()) {
     Scene::Seat seen;
@@ -95,10 +97,21 @@ void WatchedGroup::Ask(const Around& around, Instant now, Correlator::Actions* a
   next_poll_ = now + (red ? std::max(scaled, kPollWhenRed) : scaled);
 }
 
+void WatchedGroup::Look(Instant now) {
+  if (!watched()) next_poll_ = now;
+  if (!looked_at_) looked_at_ = now;
+  look_until_ = now + kLookFor;
+}
+
 void WatchedGroup::Advance(const Around& around, Instant now, Correlator::Actions* actions) {
   if (!watched()) return;
   if (watch_until_ && now >= *watch_until_) {
     watch_until_.reset();
+    if (!watched()) return Drop();
+  }
+  if (look_until_ && now >= *look_until_) {
+    look_until_.reset();
+    looked_at_.reset();
     if (!watched()) return Drop();
   }
   if (inquiry_ && now - *inquiry_ >= kInquiryMax) {
@@ -177,7 +190,7 @@ void WatchedGroup::JudgeNow(const Around& around, Instant now, Correlator::Actio
   }
 
   bool unanswered = false;
-  Scene scene = Look(around, now, &unanswered);
+  Scene scene = Sight(around, now, &unanswered);
   const PlaceOf place_of = [this](Rank rank) -> const Place* {
     const Seat* seat = Find(rank);
     return seat == nullptr ? nullptr : &seat->member.place;
@@ -186,15 +199,11 @@ void WatchedGroup::JudgeNow(const Around& around, Instant now, Correlator::Actio
     const Seat* seat = Find(rank);
     return seat == nullptr ? Duration{0} : around.silence(*seat);
   };
-  Judgement judgement = Judge(&scene, *around.options, *around.facts, place_of, silence_of, now);
-
-  const bool by_absence =
-      judgement.hang_class == HangClass::kNotEntered || judgement.hang_class == HangClass::kWaiting;
-  if (by_absence && judgement.finding.rank &&
-      around.waits_elsewhere(*this, *judgement.finding.rank)) {
-    judgement.hold = Hold::kElsewhere;
-    judgement.limit.reset();
-  }
+  const FollowJob follow = [this, &around](const Scene& seen, Finding* finding) {
+    return around.follow(*this, seen, finding);
+  };
+  Judgement judgement =
+      Judge(&scene, *around.options, *around.facts, place_of, silence_of, follow, now);
   if (slow && judgement.limit && judgement.hang_class != HangClass::kMismatch &&
       judgement.hang_class != HangClass::kProcessDead) {
     judgement.signature = judgement.hang_class;
@@ -208,6 +217,11 @@ void WatchedGroup::JudgeNow(const Around& around, Instant now, Correlator::Actio
     stall.subject = judgement.subject;
     const Seat* seat = stall.subject ? Find(*stall.subject) : nullptr;
     stall.subject_moves = seat != nullptr && seat->report != nullptr ? seat->report->moves() : 0;
+  }
+
+  if (judgement.limit && stall.stage != VerdictStage::kRed && around.shown(*this, judgement)) {
+    judgement.hold = Hold::kShown;
+    judgement.limit.reset();
   }
 
   const bool patient = unanswered && now - stall.opened < kAnswerPatience;
@@ -311,6 +325,7 @@ std::optional<Instant> WatchedGroup::NextWake() const {
   Instant wake = next_poll_;
   if (stall_ && stall_->red_at) wake = std::min(wake, *stall_->red_at);
   if (watch_until_) wake = std::min(wake, *watch_until_);
+  if (look_until_) wake = std::min(wake, *look_until_);
   return wake;
 }
 

@@ -24,6 +24,9 @@ constexpr Duration kPollWhenRed = std::chrono::milliseconds(250);
 // Rounds of large communicators are further apart: so much for each member.
 constexpr Duration kPollPerMember = std::chrono::microseconds(10);
 
+// A communicator that another's stall leads to is asked for so long after the last question.
+constexpr Duration kLookFor = std::chrono::seconds(1);
+
 // A disagreement in call order that the members' calls do not explain within so long is dropped
 // without a word, and the next one is looked into only after a pause that doubles.
 constexpr Duration kInquiryMax = std::chrono::seconds(2);
@@ -43,7 +46,9 @@ class WatchedGroup : public Group {
     const CorrelateOptions* options;
     const HostFacts* facts;
     std::function<Duration(const Seat&)> silence;  // of the agent that speaks for a seat
-    std::function<bool(WatchedGroup&, Rank)> waits_elsewhere;
+    std::function<Elsewhere(WatchedGroup&, const Scene&, Finding*)> follow;
+    // Whether a lamp for this stall would be one too many: its job's hang has one.
+    std::function<bool(const WatchedGroup&, const Judgement&)> shown;
     std::function<uint64_t()> next_epoch;
     std::function<uint64_t()> next_request;
   };
@@ -59,10 +64,20 @@ class WatchedGroup : public Group {
   void Advance(const Around& around, Instant now, Correlator::Actions* actions);
   std::optional<Instant> NextWake() const;
 
+  // Somebody else's stall hangs on what the members say: asks them for a while.
+  void Look(Instant now);
+  Duration AskedSince(Instant now) const { return looked_at_ ? now - *looked_at_ : Duration{0}; }
+
   bool watched() const {
-    return stall_.has_value() || watch_until_.has_value() || inquiry_.has_value();
+    return stall_.has_value() || watch_until_.has_value() || inquiry_.has_value() ||
+           look_until_.has_value();
   }
+  // Its members call Send/Recv too, so that positions differ between ranks.
+  bool carries_p2p() const { return carries_p2p_; }
   bool stalled() const { return stall_.has_value(); }
+  bool red() const { return stall_ && stall_->stage == VerdictStage::kRed; }
+  // The stall's verdict as it was last said; null if there is none.
+  const Verdict* said() const { return stall_ && stall_->said ? &*stall_->said : nullptr; }
   std::optional<Verdict> Standing(Instant now) const;
 
  private:
@@ -88,7 +103,7 @@ class WatchedGroup : public Group {
   void Inquire(const Around& around, Instant now, Correlator::Actions* actions);
   void Follow(const Around& around, Instant now, Correlator::Actions* actions);
   bool Gone(Instant now) const;
-  Scene Look(const Around& around, Instant now, bool* unanswered);
+  Scene Sight(const Around& around, Instant now, bool* unanswered);
   bool Equal(const Scene& scene, const Around& around) const;
   void Say(const Scene& scene, const Judgement& judgement, Instant now,
            Correlator::Actions* actions);
@@ -97,6 +112,9 @@ class WatchedGroup : public Group {
 
   std::optional<Stall> stall_;
   std::optional<Instant> watch_until_;
+  std::optional<Instant> look_until_;
+  std::optional<Instant> looked_at_;  // since when it is asked without a break
+  bool carries_p2p_ = false;
   Instant next_poll_;
   uint64_t round_ = 0;  // request id of the round under way
   size_t asked_ = 0;

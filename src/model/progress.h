@@ -114,6 +114,9 @@ struct Operation {
   Protocol protocol = Protocol::kUnknown;
   int channels = 0;
   Rank peer = -1;  // Send/Recv only
+  // Of two operations of one process the one with the greater order was enqueued later, whatever
+  // their communicators. Compares with nothing else; 0: unknown.
+  uint64_t order = 0;
 
   // Whether two ranks meant the same call. Algorithm and channels are NCCL's choice and follow from
   // it.

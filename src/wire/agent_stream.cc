@@ -76,6 +76,7 @@ void Write(const Operation& op, pb::Operation* out) {
   out->set_protocol(static_cast<uint32_t>(op.protocol));
   out->set_channels(std::max(op.channels, 0));
   out->set_peer(op.peer);
+  out->set_order(op.order);
 }
 
 void Write(const CommKey& key, pb::CommKey* out) {
@@ -226,6 +227,7 @@ Operation Read(const pb::Operation& in, Judge& judge) {
   op.protocol = judge.Enum(in.protocol(), Protocol::kSimple, "operation.protocol");
   op.channels = judge.Size(in.channels(), "operation.channels");
   op.peer = in.peer();
+  op.order = in.order();
   return op;
 }
 

@@ -57,6 +57,7 @@ Operation SomeOperation(uint64_t index) {
   op.protocol = Protocol::kSimple;
   op.channels = 2;
   op.peer = -1;
+  op.order = 90000 + index;
   return op;
 }
 
@@ -94,6 +95,7 @@ void ExpectSame(const Operation& a, const Operation& b) {
   EXPECT_EQ(a.protocol, b.protocol);
   EXPECT_EQ(a.channels, b.channels);
   EXPECT_EQ(a.peer, b.peer);
+  EXPECT_EQ(a.order, b.order);
 }
 
 TEST(AgentStream, AHelloComesThrough) {
