@@ -46,6 +46,11 @@ uint64_t OrderTerm(uint64_t number, const CallInfo& info) {
   return term ^ term >> 31;
 }
 
+constexpr uint8_t kFuncRecv = 8;
+constexpr uint8_t kFuncSend = 12;
+constexpr uint32_t kPairProbesMax = 16;
+constexpr uint32_t kPairGenerationMask = 0xffffff;
+
 constexpr uint32_t kOrderMask = Writer::kOperationsMax - 1;
 static_assert((Writer::kOperationsMax & kOrderMask) == 0 && kOperations <= 1u << 12);
 // Claims that may be under way at once beside the one that looks at the bound.
@@ -316,6 +321,31 @@ void Writer::CountCall(uint32_t comm, const CallInfo& info) {
     Store(line.marks[i], mark);
 }
 
+// The number of a Send among those to its peer, of a Recv among those from it, from 1: NCCL pairs
+// them by it and tells none. 0 for anything else and where there is no room.
+uint64_t Writer::CountPair(uint32_t comm, const OperationInfo& info) {
+  const bool sends = info.call.func == kFuncSend;
+  if ((!sends && info.call.func != kFuncRecv) || info.peer < 0) return 0;
+  const uint32_t generation = Load(comms_[comm].generation) & kPairGenerationMask;
+  const uint64_t key = static_cast<uint64_t>(static_cast<uint32_t>(info.peer)) << 32 |
+                       static_cast<uint64_t>(generation) << 8 | comm << 2 | (sends ? 2u : 0u) | 1u;
+  const uint32_t first = static_cast<uint32_t>(key * 0x9e3779b97f4a7c15u >> 40);
+  for (uint32_t i = 0; i < kPairProbesMax; ++i) {
+    PairState& pair = pairs_[(first + i) % kPairs];
+    uint64_t found = LoadAcquire(pair.key);
+    const uint32_t holder = static_cast<uint32_t>(found >> 2 & (kComms - 1));
+    const bool stale = found != 0 && (found >> 8 & kPairGenerationMask) !=
+                                         (Load(comms_[holder].generation) & kPairGenerationMask);
+    if ((found == 0 || stale) && Swap(pair.key, found, key)) {
+      Store(pair.calls, 0);
+      found = key;
+    }
+    if (found == key) return Add(pair.calls, 1) + 1;
+  }
+  Drop();
+  return 0;
+}
+
 OperationRef Writer::Call(CommRef comm, CallRef group, const CallInfo& info) {
   if (!Valid(comm)) return {};
   if (Load(calls_watched_) != 0) CountCall(comm.slot, info);
@@ -331,6 +361,7 @@ OperationRef Writer::Call(CommRef comm, CallRef group, const CallInfo& info) {
 OperationRef Writer::Enqueue(CommRef comm, OperationRef call, const OperationInfo& info) {
   if (!Valid(comm)) return {};
   if (Load(calls_watched_) == 0) CountCall(comm.slot, info.call);
+  const uint64_t seq = info.peer < 0 ? info.seq : CountPair(comm.slot, info);
   Line& line = LineOf(comm.slot);
   // Only the first enqueueing after a call is that call's; a graph names the captured one each
   // time.
@@ -353,7 +384,7 @@ OperationRef Writer::Enqueue(CommRef comm, OperationRef call, const OperationInf
   {
     Change<Operation> change(shown);
     Store(shown.index, index);
-    Store(shown.seq, info.seq);
+    Store(shown.seq, seq);
     Store(shown.peer, info.peer);
     Store(shown.algorithm, info.algorithm);
     Store(shown.protocol, info.protocol);

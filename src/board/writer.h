@@ -129,6 +129,7 @@ class Writer {
   static constexpr uint32_t kProxiesMax = 16384;    // started, and their operation not finished
   static constexpr uint32_t kOperationsKept = 64;   // per communicator, once finished
   static constexpr uint32_t kOperationsMax = 1024;  // per communicator
+  static constexpr uint32_t kPairs = 2048;          // of a communicator, a peer and a direction
   static constexpr uint32_t kEdgesEager =
       kEdges / 2;  // beyond, an edge gets its slot when it moves
 
@@ -166,6 +167,11 @@ class Writer {
     uint8_t stopped;
     uint8_t lost;  // found no edge slot
   };
+  // Sends to a peer or receives from it, counted. What finds no place is not numbered.
+  struct PairState {
+    uint64_t key;  // 0: free
+    uint64_t calls;
+  };
   struct CallState {
     uint32_t generation;  // odd: open
     uint32_t comm;
@@ -187,6 +193,7 @@ class Writer {
   void Free(uint32_t operation);
   void FreeAll(uint32_t comm);
   void CountCall(uint32_t comm, const CallInfo& info);
+  uint64_t CountPair(uint32_t comm, const OperationInfo& info);
 
   void FinishIfDone(uint32_t operation);
   bool Finish(uint32_t operation);
@@ -211,6 +218,7 @@ class Writer {
   ProxyState proxies_[kProxiesMax];
   Pool<kCallsMax> call_pool_;
   CallState calls_[kCallsMax];
+  PairState pairs_[kPairs];
 };
 
 }  // namespace sentinel::board

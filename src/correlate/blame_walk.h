@@ -13,13 +13,8 @@ namespace sentinel {
 
 // The oldest operation that some member has enqueued and not finished.
 std::optional<Operation> OldestOpen(const Scene& scene);
-bool CarriesP2p(const Scene& scene);
 
 // Who holds scene.op up. scene.op must be set and be a collective.
 Finding JudgeCollective(const Scene& scene);
-
-// Edges whose receiver waits for data that its sender believes gone, or that the sender has handed
-// to its NIC: frozen in a state that no victim shows. Finding.edges of a NETWORK comes from here.
-std::vector<Edge> GuiltyEdges(const Scene& scene);
 
 }  // namespace sentinel

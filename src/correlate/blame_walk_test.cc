@@ -274,6 +274,35 @@ TEST(P2pWalk, AReceiverWhoseSenderHasNotComeWaitsForTheSender) {
   EXPECT_EQ(f.rank, 0);  // rank 1 is a victim like rank 2
 }
 
+TEST(P2pWalk, ASendThatIsThroughWhileItsReceiverWaitsWasLostOnTheWire) {
+  // The sender went on: it has sent the tenth, and the receiver waits for the tenth.
+  RankDigest sender = RankDigest(0, 4).Between(11);
+  Operation sent = RankDigest::AllReduce(10, 2);
+  sent.func = Func::kSend;
+  sent.peer = 1;
+  sender.value().recent = {sent};
+  const Digest recv = P2p(1, Func::kRecv, 0).Edge(0, Direction::kRecv, 0, 3, kRecvWait, 8);
+  const Finding lost = WalkP2p({sender, recv}, 1);
+  EXPECT_EQ(lost.hang_class, HangClass::kNetwork);
+  EXPECT_EQ(lost.edges.front(), (Edge{0, 1}));
+  EXPECT_FALSE(lost.rank);
+  // Had it sent only nine, it would be late.
+  sender.value().recent.front().seq = 9;
+  const Finding late = WalkP2p({sender, recv}, 1);
+  EXPECT_EQ(late.hang_class, HangClass::kNotEntered);
+  EXPECT_EQ(late.rank, 0);
+}
+
+TEST(P2pWalk, ACircleOfWaitsNamesNobodyAndSaysThatOnlyWaitsTellIt) {
+  const Finding f = WalkP2p({P2p(0, Func::kRecv, 1).Edge(0, Direction::kRecv, 1, 0, kRecvWait),
+                             P2p(1, Func::kRecv, 0).Edge(0, Direction::kRecv, 0, 0, kRecvWait)},
+                            0);
+  EXPECT_EQ(f.hang_class, HangClass::kMismatch);
+  EXPECT_TRUE(f.by_waits);
+  EXPECT_FALSE(f.rank);
+  EXPECT_EQ(f.suspects.size(), 2u);
+}
+
 TEST(P2pWalk, APairTellsTheWireFromTheGpu) {
   const Digest recv = P2p(1, Func::kRecv, 0).Edge(0, Direction::kRecv, 0, 3, kRecvWait, 8);
   Finding f =

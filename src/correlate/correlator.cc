@@ -4,10 +4,10 @@
 #include <map>
 
 #include "correlate/host_facts.h"
-#include "correlate/roster.h"
-#include "correlate/stall.h"
 #include "correlate/job_lamp.h"
 #include "correlate/job_waits.h"
+#include "correlate/roster.h"
+#include "correlate/stall.h"
 
 namespace sentinel {
 namespace {
@@ -75,7 +75,8 @@ class Correlator::Impl {
   Actions Advance(Instant now) {
     Awake(now);
     Actions actions;
-    JobWaits waits({&roster_, &options_, [this, now](const Seat& seat) { return Silence(seat, now); },
+    JobWaits waits({&roster_, &options_,
+                    [this, now](const Seat& seat) { return Silence(seat, now); },
                     [this, now](WatchedGroup* group) { Look(group, now); }, now});
     // Groups join while others are advanced.
     for (size_t i = 0; i < active_.size(); ++i) {

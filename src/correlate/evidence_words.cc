@@ -111,6 +111,7 @@ class Words {
 
   void Elsewhere() {
     if (!j_.elsewhere.who || !j_.elsewhere.where) {
+      if (j_.elsewhere.comes) return;
       return Add(fmt::format("{} 缺少的进程都在别的通信域中等待", OpZh()),
                  fmt::format("whoever {} lacks waits in another communicator", OpEn()));
     }
@@ -126,8 +127,9 @@ class Words {
   void Circle() {
     const std::vector<Rank> named =
         j_.finding.rank ? std::vector<Rank>{*j_.finding.rank} : j_.finding.suspects;
-    Add(fmt::format("{} 号进程没有到达 {}，它们与等待它们的进程跨通信域互相等待成环：调用顺序不一致",
-                    List(named, "、"), OpZh()),
+    Add(fmt::format(
+            "{} 号进程没有到达 {}，它们与等待它们的进程跨通信域互相等待成环：调用顺序不一致",
+            List(named, "、"), OpZh()),
         fmt::format("ranks {} have not come to {}: across communicators they and those who wait "
                     "for them wait in a circle, so their orders of calls do not agree",
                     List(named, ", "), OpEn()));
@@ -338,7 +340,11 @@ class Words {
       case Hold::kNoCall:
         return Add("可能仍在建立连接", "connections may still be made");
       case Hold::kElsewhere:
-        return Add("停滞的根源在同一任务的另一个通信域", "the root is in another communicator of the job");
+        return Add("停滞的根源在同一任务的另一个通信域",
+                   "the root is in another communicator of the job");
+      case Hold::kComes:
+        return Add("缺少的进程在别处仍有进展，正在赶来",
+                   "whoever is missed still moves elsewhere and is on its way");
       case Hold::kAsking:
         return Add("正在查询相关进程的其他通信域", "its other communicators are being asked");
       case Hold::kShown:

@@ -57,7 +57,7 @@ struct Finding {
   std::vector<Rank> missing;   // ranks that would have to be asked and do not answer
   int channels_agreeing = 0;
   int channels = 0;
-  bool by_waits = false;  // a MISMATCH that nothing but a circle of waits tells
+  bool by_waits = false;       // a MISMATCH that nothing but a circle of waits tells
   size_t suspects_beyond = 0;  // how many there would be, where they are too many to list
 };
 

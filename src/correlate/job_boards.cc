@@ -47,9 +47,11 @@ Digest JobModel::DigestOf(Rank rank, size_t comm) {
   d.vitals.state = state.fault == JobFault::kKilled    ? ProcessState::kDead
                    : state.fault == JobFault::kStopped ? ProcessState::kStopped
                                                        : ProcessState::kSleeping;
-  d.vitals.idle = state.fault != JobFault::kLate;
+  // Measured over the last 500 ms.
+  d.vitals.idle = state.fault != JobFault::kLate && now_ - state.worked >= 500 * kMs;
   d.history = {500, seen.gap_max};
-  const size_t first = seen.recent.size() > kRecentCallsMax ? seen.recent.size() - kRecentCallsMax : 0;
+  const size_t first =
+      seen.recent.size() > kRecentCallsMax ? seen.recent.size() - kRecentCallsMax : 0;
   d.recent.assign(seen.recent.begin() + static_cast<long>(first), seen.recent.end());
   if (seen.open.empty()) {
     if (!seen.recent.empty()) d.op = seen.recent.back();
@@ -98,7 +100,8 @@ void JobModel::CollectiveEdges(size_t comm, uint64_t index, Rank rank, Digest* d
                  : meeting.fault == JobFault::kNetwork ? Fault::kOneWay
                  : meeting.fault == JobFault::kKilled  ? Fault::kKilled
                                                        : Fault::kProxyFrozen;
-    ring.moves_before_fault = static_cast<int>((seed_ + index) % static_cast<uint64_t>(2 * ring.ranks));
+    ring.moves_before_fault =
+        static_cast<int>((seed_ + index) % static_cast<uint64_t>(2 * ring.ranks));
     signature += fmt::format(" b{} {}", meeting.culprit, static_cast<int>(meeting.fault));
   }
   const Rank own = comms_[comm].Of(rank);
@@ -150,11 +153,8 @@ void JobModel::TransferEdges(Rank rank, const Item& item, Digest* d) {
       e.state = StepState::kSendGpuWait;
     } else if (!other_posted) {
       e.state = StepState::kSendPeerWait;
-    } else if (meeting.broken && !gpu) {
-      e.state = StepState::kSendWait;
     } else {
-      e.done = kTransferOpen;  // it fills what there is room for
-      e.state = StepState::kSendPeerWait;
+      e.state = StepState::kSendWait;
     }
   } else if (meeting.broken && meeting.culprit == own && gpu) {
     e.state = StepState::kRecvGpuWait;

@@ -281,7 +281,7 @@ void JobModel::Host(Rank rank) {
       Seen& seen = state.comms[item.comm];
       Operation op;
       op.index = op.call_index = item.index;
-      op.seq = item.peer < 0 ? item.index : 0;
+      op.seq = item.peer < 0 ? item.index : item.pair + 1;
       op.func = item.func;
       op.count = item.peer < 0 ? 4096 : 1024;
       op.datatype = DataType::kFloat32;
@@ -407,7 +407,8 @@ void JobModel::TryFinish(Rank rank, size_t at) {
   const bool collective = item.kind == Kind::kCollective;
   const int members = collective ? static_cast<int>(comms_[item.comm].members.size()) : 2;
   if (!collective && item.kind == Kind::kSend && !options_.infiniband &&
-      now_ - item.started >= item.length && Crosses(item.comm, comms_[item.comm].Of(rank), item.peer)) {
+      now_ - item.started >= item.length &&
+      Crosses(item.comm, comms_[item.comm].Of(rank), item.peer)) {
     // The socket takes a small message whoever is there.
     if (state.fault != JobFault::kProxyFrozen && state.fault != JobFault::kStopped) {
       Finish(rank, at);
@@ -480,6 +481,7 @@ void JobModel::Break(Rank rank, JobFault fault) {
 
 void JobModel::Heal(Rank rank) {
   RankState& state = ranks_[static_cast<size_t>(rank)];
+  if (state.fault == JobFault::kLate) state.worked = now_;
   state.fault = JobFault::kNone;
   state.stuck_item = SIZE_MAX;
   for (auto& [key, meeting] : meetings_) {

@@ -112,6 +112,7 @@ class JobModel {
     size_t last_compute = SIZE_MAX;
     std::map<size_t, Seen> comms;
     JobFault fault = JobFault::kNone;
+    Instant worked{};  // its process tree, last
     bool skip_send = false;
     bool swap_order = false;
     size_t stuck_item = SIZE_MAX;

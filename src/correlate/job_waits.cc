@@ -1,7 +1,6 @@
 #include "correlate/job_waits.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 namespace sentinel {
@@ -13,16 +12,24 @@ bool Contains(const std::vector<Rank>& ranks, Rank rank) {
 
 // Leaves in a finding only those who are to blame.
 void Keep(const Scene& scene, const std::vector<Rank>& guilty, Finding* finding) {
-  if (finding->rank && Contains(guilty, *finding->rank)) return;
+  const bool of_absence = finding->hang_class == HangClass::kNotEntered ||
+                          finding->hang_class == HangClass::kGpuNotStarted ||
+                          finding->hang_class == HangClass::kProxyStuck;
+  if (of_absence && finding->rank && Contains(guilty, *finding->rank)) return;
+  finding->by_waits = false;
+  finding->edges.clear();
   std::vector<Rank> kept;
   for (Rank rank : finding->suspects) {
     if (Contains(guilty, rank)) kept.push_back(rank);
   }
-  if (kept.empty()) {
+  if (kept.empty() || !of_absence) {
     // Whom the walk came to is a victim: the operation lacks others too.
     kept = guilty;
-    const auto entered = [&scene](Rank rank) {
-      return scene.StandingOf(rank) != Standing::kNotEntered;
+    const auto entered = [&scene, finding](Rank rank) {
+      if (!IsP2p(scene.op->func)) return scene.StandingOf(rank) != Standing::kNotEntered;
+      const Digest* d = scene.DigestOf(rank);
+      return d != nullptr && finding->waiter &&
+             CounterpartIn(*d, *finding->waiter, *scene.op) != nullptr;
     };
     const bool all_entered = std::all_of(kept.begin(), kept.end(), entered);
     if (!all_entered) std::erase_if(kept, entered);
@@ -71,8 +78,8 @@ JobWaits::Key JobWaits::KeyOf(const Wait& wait) const {
     return {wait.group, uint64_t{1} << 63 | static_cast<uint32_t>(wait.rank)};
   }
   // Positions differ between ranks where Send/Recv are called too.
-  const uint64_t position =
-      wait.group->carries_p2p() ? d->op->seq << 5 | static_cast<uint64_t>(d->op->func)
+  const uint64_t position = wait.group->carries_p2p()
+                                ? d->op->seq << 5 | static_cast<uint64_t>(d->op->func)
                                 : d->op->index;
   return {wait.group, position};
 }
@@ -107,6 +114,7 @@ JobWaits::Need JobWaits::Collective(const WatchedGroup& group, const Operation& 
         need.unknown = true;
         break;
       case Standing::kFinished:
+        need.finished = true;
         break;
       case Standing::kInside:
         if (HasStarted(*d)) {
@@ -131,9 +139,20 @@ JobWaits::Need JobWaits::Peer(const WatchedGroup& group, Rank waiter, const Oper
     need.unknown = true;
     return need;
   }
-  const bool met =
-      HasStarted(*d) && IsP2p(d->op->func) && d->op->peer == waiter && Pairs(op.func, d->op->func);
-  if (!met) need.ranks = {op.peer};
+  switch (StandingOfPeer(*d, waiter, op)) {
+    case Standing::kMissing:
+      need.unknown = true;
+      break;
+    case Standing::kFinished:
+      break;
+    case Standing::kInside:
+      if (HasStarted(*d)) break;
+      [[fallthrough]];
+    case Standing::kNotEntered:
+    case Standing::kEnqueued:
+      need.ranks = {op.peer};
+      break;
+  }
   return need;
 }
 
@@ -145,7 +164,14 @@ std::vector<JobWaits::Wait> JobWaits::WaitsOf(WatchedGroup& group, Rank rank,
   const Seat* seat = group.Find(rank);
   if (seat == nullptr) return waits;
   const Digest* own = Heard(group, *seat);
-  const uint64_t order = own == nullptr ? 0 : OrderOf(*own, needed, group.carries_p2p());
+  uint64_t order = 0;  // not enqueued, or not told
+  if (own != nullptr && IsP2p(needed.func)) {
+    const Operation* call =
+        need.waiters.empty() ? nullptr : CounterpartIn(*own, need.waiters.front(), needed);
+    if (call != nullptr) order = call->order;
+  } else if (own != nullptr) {
+    order = OrderOf(*own, needed, group.carries_p2p());
+  }
   for (const auto& [held, other_rank] : around_.roster->HeldBy(seat->agent->id)) {
     WatchedGroup& other = static_cast<WatchedGroup&>(*held);
     const Seat* there = other.Find(other_rank);
@@ -153,7 +179,8 @@ std::vector<JobWaits::Wait> JobWaits::WaitsOf(WatchedGroup& group, Rank rank,
     if (there->member.place.pid != seat->member.place.pid) continue;
     if (&other == &group) {
       // Within one communicator only Send/Recv stand beside one another.
-      if (own != nullptr && HasStarted(*own) && group.carries_p2p()) waits.push_back({&group, rank});
+      if (own != nullptr && HasStarted(*own) && group.carries_p2p())
+        waits.push_back({&group, rank});
       continue;
     }
     around_.look(&other);
@@ -204,33 +231,32 @@ bool JobWaits::PeersPassed(WatchedGroup& group, const Operation& needed, const N
 }
 
 // Follows waits until one leads to a rank that waits for nobody, to an operation that everybody
-// has entered, or to somebody who is not heard. False if all of them go in circles.
-bool JobWaits::LeadsToSomebody(const std::vector<Wait>& from, std::vector<Wait>* visited) {
+// has entered. Else they go in circles, or end at somebody who is not heard.
+JobWaits::End JobWaits::EndOf(const std::vector<Wait>& from, std::vector<Wait>* visited) {
   struct Step {
     Wait wait;
     size_t parent;
   };
   std::vector<Step> steps;
   std::set<Key> seen;
+  bool unknown = false;
   const auto found = [&](size_t at) {
     while (at != SIZE_MAX) {
-      leads_[KeyOf(steps[at].wait)] = true;
+      leads_.insert(KeyOf(steps[at].wait));
       at = steps[at].parent;
     }
-    return true;
+    return End::kSomebody;
   };
   for (const Wait& wait : from) {
     if (seen.insert(KeyOf(wait)).second) steps.push_back({wait, SIZE_MAX});
   }
   for (size_t at = 0; at < steps.size(); ++at) {
     const Wait wait = steps[at].wait;
-    auto known = leads_.find(KeyOf(wait));
-    if (known != leads_.end()) {
-      if (known->second) return found(at);
-      continue;
-    }
+    if (leads_.count(KeyOf(wait)) > 0) return found(at);
     const Need& need = NeedOf(wait);
-    if (need.unknown || need.ranks.empty()) return found(at);
+    if (need.ranks.empty() && !need.unknown) return found(at);
+    unknown |= need.unknown;
+    if (need.ranks.empty()) continue;
     const Operation op = *Heard(*wait.group, wait.rank)->op;
     for (Rank rank : need.ranks) {
       const Digest* d = Heard(*wait.group, rank);
@@ -245,11 +271,8 @@ bool JobWaits::LeadsToSomebody(const std::vector<Wait>& from, std::vector<Wait>*
       }
     }
   }
-  for (const Step& step : steps) {
-    leads_[KeyOf(step.wait)] = false;
-    visited->push_back(step.wait);
-  }
-  return false;
+  for (const Step& step : steps) visited->push_back(step.wait);
+  return unknown ? End::kUnknown : End::kNowhere;
 }
 
 JobWaits::Excuse JobWaits::ExcuseOf(WatchedGroup& group, Rank rank, const Operation& needed,
@@ -258,13 +281,21 @@ JobWaits::Excuse JobWaits::ExcuseOf(WatchedGroup& group, Rank rank, const Operat
   const std::vector<Wait> waits = WaitsOf(group, rank, needed, need, &unasked);
   if (!waits.empty()) {
     *where = waits.front();
-    return LeadsToSomebody(waits, circle) ? Excuse::kElsewhere : Excuse::kCircle;
+    std::vector<Wait> visited;
+    const End end = EndOf(waits, &visited);
+    if (end == End::kSomebody) return Excuse::kElsewhere;
+    // A circle through this operation holds it up, whoever else is not heard.
+    const bool back = std::any_of(visited.begin(), visited.end(),
+                                  [&](const Wait& wait) { return wait.group == &group; });
+    if (end == End::kUnknown && !back) return Excuse::kElsewhere;
+    circle->insert(circle->end(), visited.begin(), visited.end());
+    return Excuse::kCircle;
   }
   return unasked ? Excuse::kUnasked : Excuse::kNone;
 }
 
 // Since the process of a rank last moved, in whatever communicator.
-Duration JobWaits::StillEverywhere(WatchedGroup& group, Rank rank) {
+Duration JobWaits::StillEverywhere(WatchedGroup& group, Rank rank, std::optional<Instant>* looked) {
   const Seat* seat = group.Find(rank);
   Duration still = Duration::max();
   if (seat == nullptr) return still;
@@ -274,6 +305,8 @@ Duration JobWaits::StillEverywhere(WatchedGroup& group, Rank rank) {
     if (there == nullptr || there->member.place.pid != seat->member.place.pid) continue;
     if (Heard(other, *there) == nullptr) continue;
     still = std::min(still, there->report->Stalled(around_.now));
+    const Instant arrived = there->report->arrived();
+    if (&other != &group) *looked = looked->has_value() ? std::min(**looked, arrived) : arrived;
   }
   return still;
 }
@@ -306,13 +339,29 @@ Elsewhere JobWaits::OnCircle(const WatchedGroup& from, const Need& need,
   if (told) return result;
   finding->rank.reset();
   finding->suspects = in_circle;
-  if (in_circle.size() == 1 && need.waiters.size() > 1) {
+  const bool certain =
+      !need.unknown && std::none_of(circle.begin(), circle.end(), [&](const Wait& w) {
+        const Digest* d = Heard(*w.group, w.rank);
+        return NeedOf(w).unknown || d == nullptr || !d->op || IsP2p(d->op->func);
+      });
+  if (certain && in_circle.size() == 1 && need.waiters.size() > 1) {
     finding->rank = in_circle.front();
     finding->suspects.clear();
-  } else if (in_circle.size() == need.waiters.size()) {
+  } else if (!certain || in_circle.size() == need.waiters.size()) {
     for (Rank rank : need.waiters) AddOnce(&finding->suspects, rank);  // nobody is the minority
   }
   return result;
+}
+
+// How long a process must have stood still everywhere to be to blame: as long as makes those who
+// wait for it suspicious.
+Duration JobWaits::StillMin(const Scene& scene, const Need& need) const {
+  Duration least = Duration::max();
+  for (Rank rank : need.waiters) {
+    const Digest* d = scene.DigestOf(rank);
+    if (d != nullptr) least = std::min(least, d->suspect_after);
+  }
+  return std::min<Duration>(least, kStillMin);
 }
 
 Elsewhere JobWaits::Follow(WatchedGroup& from, const Scene& scene, Finding* finding) {
@@ -327,15 +376,24 @@ Elsewhere JobWaits::Follow(WatchedGroup& from, const Scene& scene, Finding* find
   } else {
     need = Collective(from, *scene.op);
   }
+  if (need.ranks.empty()) return result;
+  const Duration still_min = StillMin(scene, need);
   std::vector<Rank> guilty;
   std::vector<Rank> in_circle;
   std::vector<Wait> circle;
   for (Rank rank : need.ranks) {
     Wait where;
     switch (ExcuseOf(from, rank, *scene.op, need, &circle, &where)) {
-      case Excuse::kNone:
+      case Excuse::kNone: {
+        const Duration still = StillEverywhere(from, rank, &result.looked);
+        if (still < still_min) {
+          result.comes = true;
+          break;
+        }
+        if (still != Duration::max()) result.still = std::min(result.still.value_or(still), still);
         guilty.push_back(rank);
         break;
+      }
       case Excuse::kCircle:
         in_circle.push_back(rank);
         break;
@@ -351,21 +409,25 @@ Elsewhere JobWaits::Follow(WatchedGroup& from, const Scene& scene, Finding* find
       result.where_name = where.group->Find(where.rank)->member.comm_name;
     }
   }
-  if (need.ranks.empty()) return result;
   if (guilty.empty() && !in_circle.empty()) return OnCircle(from, need, in_circle, circle, finding);
   if (guilty.empty()) {
+    // Whoever is not heard may hold this very operation up.
+    if (need.unknown && finding->hang_class == HangClass::kUnknown && !finding->missing.empty()) {
+      return result;
+    }
     result.all = !result.unasked;
     finding->rank.reset();
     finding->suspects.clear();
+    finding->edges.clear();
     return result;
   }
   result.who.reset();
   result.where.reset();
   Keep(scene, guilty, finding);
-  for (Rank rank : guilty) {
-    if (finding->rank && finding->rank != rank) continue;
-    const Duration still = StillEverywhere(from, rank);
-    if (still != Duration::max()) result.still = std::min(result.still.value_or(still), still);
+  result.nobody = need.waiters.empty() && !need.finished;
+  if (result.nobody) {
+    finding->rank.reset();
+    finding->suspects.clear();
   }
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ class JobWaits {
     std::vector<Rank> ranks;    // have not entered it, or their kernel has not started
     std::vector<Rank> waiters;  // have started it
     bool unknown = false;       // somebody is not heard
+    bool finished = false;      // somebody is through with it
   };
   // An operation that is waited in: a collective is one for all its ranks, a Send or Recv is its
   // caller's own.
@@ -66,16 +68,18 @@ class JobWaits {
                             const Need& need, bool* unasked);
   bool PeersPassed(WatchedGroup& group, const Operation& needed, const Need& need,
                    const Wait& wait);
-  bool LeadsToSomebody(const std::vector<Wait>& from, std::vector<Wait>* visited);
+  enum class End { kSomebody, kUnknown, kNowhere };
+  End EndOf(const std::vector<Wait>& from, std::vector<Wait>* visited);
   Excuse ExcuseOf(WatchedGroup& group, Rank rank, const Operation& needed, const Need& need,
                   std::vector<Wait>* circle, Wait* where);
   Elsewhere OnCircle(const WatchedGroup& from, const Need& need, const std::vector<Rank>& in_circle,
                      const std::vector<Wait>& circle, Finding* finding);
-  Duration StillEverywhere(WatchedGroup& group, Rank rank);
+  Duration StillMin(const Scene& scene, const Need& need) const;
+  Duration StillEverywhere(WatchedGroup& group, Rank rank, std::optional<Instant>* looked);
 
   Surroundings around_;
   std::map<Key, Need> needs_;
-  std::map<Key, bool> leads_;  // to a rank or an operation that waits for nothing else
+  std::set<Key> leads_;  // to somebody
 };
 
 }  // namespace sentinel

@@ -43,21 +43,10 @@ Tally Count(const Scene& scene) {
 }
 
 Finding Find(Scene* scene) {
-  const Report* oldest_p2p = nullptr;
-  Rank start = -1;
-  for (const Scene::Seat& seat : scene->seats()) {
-    if (seat.report == nullptr || !IsOpen(seat.report->digest())) continue;
-    const Digest& d = seat.report->digest();
-    if (!IsP2p(d.op->func) || d.op->peer < 0 || !d.suspect) continue;
-    if (oldest_p2p == nullptr || d.age > oldest_p2p->digest().age) {
-      oldest_p2p = seat.report;
-      start = seat.rank;
-    }
-  }
   scene->op = OldestOpen(*scene);
-  if (start >= 0) {
-    scene->op = oldest_p2p->digest().op;
-    Finding f = JudgeP2p(scene, start);
+  if (const std::optional<Rank> start = StartOfP2p(*scene)) {
+    scene->op = scene->DigestOf(*start)->op;
+    Finding f = JudgeP2p(scene, *start);
     scene->op = f.op;
     return f;
   }
@@ -167,6 +156,11 @@ void SetClock(const Scene& scene, Instant now, Judgement* j) {
     }
     if (clock) {
       j->clock = *clock;
+      // What a Send has just begun to send is not lost yet.
+      const Report* sender = scene.Of(f.edges.front().from);
+      if (scene.op && IsP2p(scene.op->func) && sender != nullptr) {
+        j->clock = std::min(j->clock, sender->Stalled(now));
+      }
       return;
     }
   }
@@ -278,12 +272,14 @@ void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& op
     case HangClass::kGpuNotStarted:
       OnlyWaits(scene, options, j);
       break;
+    case HangClass::kWaiting:
+      j->limit = options.late_limit;
+      break;
     case HangClass::kGpuStuck:
     case HangClass::kProxyStuck:
     case HangClass::kNetwork:
     case HangClass::kPcie:
     case HangClass::kProcessStopped:
-    case HangClass::kWaiting:
     case HangClass::kSlow:
       j->limit = options.red_after;
       break;
@@ -302,7 +298,7 @@ void SetLimit(const Scene& scene, const Tally& tally, const CorrelateOptions& op
     j->limit.reset();
   };
   if (tally.alive > 1 && tally.stopped == tally.alive) return dark(Hold::kAllStopped);
-  if (j->elsewhere.all) return dark(Hold::kElsewhere);
+  if (j->elsewhere.all) return dark(j->elsewhere.comes ? Hold::kComes : Hold::kElsewhere);
   if (j->elsewhere.unasked) return dark(Hold::kAsking);
   std::vector<Rank> named = j->finding.suspects;
   if (j->finding.rank) named.push_back(*j->finding.rank);
@@ -337,8 +333,9 @@ Finding FindingOf(const Disagreement& d) {
   return f;
 }
 
-// Nobody has moved here and stopped: somebody has not come, and may be kept elsewhere.
-bool MayWaitElsewhere(const Judgement& j) {
+// Whom an operation lacks is asked first, whatever the traces of those inside look like: nothing
+// can have moved in it and stopped.
+bool MayWaitElsewhere(const Scene& scene, const Judgement& j) {
   switch (j.hang_class) {
     case HangClass::kNotEntered:
     case HangClass::kGpuNotStarted:
@@ -349,11 +346,12 @@ bool MayWaitElsewhere(const Judgement& j) {
     case HangClass::kGpuStuck:
     case HangClass::kNetwork:
     case HangClass::kPcie:
+    case HangClass::kUnknown:
+      return scene.op && !IsP2p(scene.op->func);
     case HangClass::kProcessDead:
     case HangClass::kProcessStopped:
     case HangClass::kWaiting:
     case HangClass::kSlow:
-    case HangClass::kUnknown:
       return false;
   }
   return false;
@@ -393,9 +391,10 @@ Judgement Judge(Scene* scene, const CorrelateOptions& options, const HostFacts& 
   j.waiting = tally.suspect;
   j.hang_class = j.finding.hang_class;
   if (!j.disagreement) SettleProcesses(*scene, tally, &j);
-  if (MayWaitElsewhere(j)) {
+  if (MayWaitElsewhere(*scene, j)) {
     j.elsewhere = follow(*scene, &j.finding);
-    j.hang_class = j.elsewhere.all ? HangClass::kWaiting : j.finding.hang_class;
+    const bool waits = j.elsewhere.all || j.elsewhere.nobody;
+    j.hang_class = waits ? HangClass::kWaiting : j.finding.hang_class;
   }
   j.facts = facts.Apply(j.finding, place_of, now);
   if (!j.finding.rank && j.facts.rank) {

@@ -24,6 +24,7 @@ enum class Hold {
   kUnanswered,  // somebody who would have to be asked does not answer
   kNoCall,      // nobody has an operation open
   kElsewhere,   // whoever is missed waits in another communicator
+  kComes,       // whoever is missed moves: it is on its way
   kAsking,      // whether it does is not known yet
   kShown,       // the lamp for this job's hang is on already
   kSuspended,   // a fact of the host vetoes
@@ -31,12 +32,16 @@ enum class Hold {
 
 // What the waits of the whole job say of those whom an operation lacks.
 struct Elsewhere {
-  bool all = false;      // all of them wait elsewhere: nobody is to be named here
-  bool circle = false;   // all wait, and their waits go in a circle that is told here
-  bool unasked = false;  // somebody's other communicators have not been heard of yet
+  bool all = false;         // all of them wait elsewhere or are on their way: nobody is to be named
+  bool comes = false;       // with `all`: somebody moves, and is on its way
+  bool nobody = false;      // nobody has come to the operation, so that nobody waits in it
+  bool circle = false;      // all wait, and their waits go in a circle that is told here
+  bool unasked = false;     // somebody's other communicators have not been heard of yet
   std::optional<Rank> who;  // one of them, and where it waits
   std::optional<CommKey> where;
   std::string where_name;
+  // When the oldest of what is known of the other communicators of those blamed came in.
+  std::optional<Instant> looked;
   std::optional<Duration> still;  // since a process that is blamed last moved, in any communicator
 };
 using FollowJob = std::function<Elsewhere(const Scene&, Finding*)>;

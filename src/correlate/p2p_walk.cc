@@ -69,7 +69,58 @@ void JudgePair(const Scene& scene, Rank from, Rank to, Finding* f) {
   f->waiter = to;
 }
 
+// A rank that is missed and whose own operation's kernel has not started.
+HangClass NotTakenUp(const Scene& scene, const Digest& d) {
+  return scene.nodes() > 1 && d.phase == Phase::kEnqueued && d.edges.empty()
+             ? HangClass::kProxyStuck
+             : HangClass::kGpuNotStarted;
+}
+
+// What the waits themselves say cannot be right.
+void Mismatch(Finding* f, std::vector<Rank> suspects, Rank waiter) {
+  f->hang_class = HangClass::kMismatch;
+  f->by_waits = true;
+  f->suspects = std::move(suspects);
+  f->waiter = waiter;
+}
+
+// One end is through with a transfer in which the other waits.
+void JudgeLost(const Scene& scene, Rank waiter, Rank peer, Finding* f) {
+  const Digest& d = *scene.DigestOf(waiter);
+  const bool sends = d.op->func == Func::kSend;
+  if (d.edges.empty()) {
+    // No wire lies between them: the waiter's GPU, or the link.
+    f->suspects = {waiter, peer};
+    f->waiter = waiter;
+    return;
+  }
+  const EdgeProgress* recv = OpenWith(d, Direction::kRecv, peer);
+  if (recv != nullptr && recv->state == StepState::kRecvFlushWait) {
+    return Blame(f, HangClass::kPcie, waiter, waiter);
+  }
+  if (recv != nullptr && recv->state == StepState::kRecvGpuWait) {
+    return Blame(f, GpuClass(d), waiter, peer);
+  }
+  Freeze(f, sends ? waiter : peer, sends ? peer : waiter);
+}
+
 }  // namespace
+
+std::optional<Rank> StartOfP2p(const Scene& scene) {
+  std::optional<Rank> start;
+  std::pair<bool, Duration> best{false, Duration{-1}};
+  for (const Scene::Seat& seat : scene.seats()) {
+    if (seat.report == nullptr || !IsOpen(seat.report->digest())) continue;
+    const Digest& d = seat.report->digest();
+    if (!IsP2p(d.op->func) || d.op->peer < 0 || !d.suspect || IsDead(d.vitals)) continue;
+    const std::pair<bool, Duration> mine{HasStarted(d), d.age};
+    if (mine > best) {
+      best = mine;
+      start = seat.rank;
+    }
+  }
+  return start;
+}
 
 Finding JudgeP2p(Scene* scene, Rank start) {
   Finding f;
@@ -82,47 +133,58 @@ Finding JudgeP2p(Scene* scene, Rank start) {
     const auto seen = std::find(path.begin(), path.end(), at);
     if (seen != path.end()) {
       // Each waits for the next in a circle: their order of calls cannot be right.
-      f.hang_class = HangClass::kMismatch;
-      f.suspects.assign(seen, path.end());
-      f.waiter = at;
+      Mismatch(&f, {seen, path.end()}, at);
+      return f;
+    }
+    if (!HasStarted(d)) {
+      f.hang_class = NotTakenUp(*scene, d);
+      f.rank = at;
+      if (!path.empty()) {
+        f.waiter = path.back();
+        f.op = scene->DigestOf(path.back())->op;
+      }
       return f;
     }
     path.push_back(at);
     const Digest* p = scene->DigestOf(peer);
-    if (p == nullptr) {
-      f.missing = {peer};
-      f.suspects = {peer, at};
-      f.waiter = at;
-      return f;
+    const Standing standing = p == nullptr ? Standing::kMissing : StandingOfPeer(*p, at, *d.op);
+    switch (standing) {
+      case Standing::kMissing:
+        f.missing = {peer};
+        f.suspects = {peer, at};
+        f.waiter = at;
+        return f;
+      case Standing::kFinished:
+        JudgeLost(*scene, at, peer, &f);
+        return f;
+      case Standing::kEnqueued:
+      case Standing::kInside: {
+        const bool sends = d.op->func == Func::kSend ||
+                           (d.op->func == Func::kSendRecv && p->op->func == Func::kRecv);
+        JudgePair(*scene, sends ? at : peer, sends ? peer : at, &f);
+        return f;
+      }
+      case Standing::kNotEntered:
+        break;
     }
     if (!IsOpen(*p)) {
       Blame(&f, HangClass::kNotEntered, peer, at);
       return f;
     }
     const Operation& other = *p->op;
-    if (!IsP2p(other.func)) {
+    if (!IsP2p(other.func) || other.peer < 0) {
       scene->op = other;
       scene->mixed = true;
       Finding inner = JudgeCollective(*scene);
       if (inner.rank && std::find(path.begin(), path.end(), *inner.rank) != path.end() &&
           inner.hang_class == HangClass::kNotEntered) {
-        f.hang_class = HangClass::kMismatch;
-        f.suspects = {peer, *inner.rank};
-        f.waiter = at;
+        Mismatch(&f, {peer, *inner.rank}, at);
         return f;
       }
       return inner;
     }
-    if (other.peer == at) {
-      if (!Pairs(d.op->func, other.func)) {
-        f.hang_class = HangClass::kMismatch;
-        f.suspects = {at, peer};
-        f.waiter = at;
-        return f;
-      }
-      const bool sends =
-          d.op->func == Func::kSend || (d.op->func == Func::kSendRecv && other.func == Func::kRecv);
-      JudgePair(*scene, sends ? at : peer, sends ? peer : at, &f);
+    if (other.peer == at && !Pairs(d.op->func, other.func)) {
+      Mismatch(&f, {at, peer}, at);
       return f;
     }
     at = peer;

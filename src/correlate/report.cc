@@ -180,6 +180,46 @@ Standing StandingOn(const Digest& digest, const Operation& op, bool mixed) {
   return Standing::kFinished;
 }
 
+namespace {
+
+bool Meets(const Operation& mine, Rank waiter, const Operation& op) {
+  return IsP2p(mine.func) && mine.peer == waiter && Pairs(op.func, mine.func);
+}
+bool Numbered(const Operation& a, const Operation& b) { return a.seq != 0 && b.seq != 0; }
+
+}  // namespace
+
+const Operation* CounterpartIn(const Digest& peer, Rank waiter, const Operation& op) {
+  if (IsOpen(peer) && Meets(*peer.op, waiter, op) &&
+      (!Numbered(*peer.op, op) || peer.op->seq == op.seq)) {
+    return &*peer.op;
+  }
+  for (const Operation& recent : peer.recent) {
+    if (Meets(recent, waiter, op) && Numbered(recent, op) && recent.seq == op.seq) return &recent;
+  }
+  return nullptr;
+}
+
+Standing StandingOfPeer(const Digest& peer, Rank waiter, const Operation& op) {
+  if (!peer.op && peer.phase != Phase::kCalling &&
+      (peer.truncated || peer.phase != Phase::kBetween)) {
+    return Standing::kMissing;
+  }
+  const Operation* mine = CounterpartIn(peer, waiter, op);
+  if (mine == nullptr) {
+    // Later ones of the pair tell that it has gone by.
+    const bool past =
+        std::any_of(peer.recent.begin(), peer.recent.end(), [&](const Operation& recent) {
+          return Meets(recent, waiter, op) && Numbered(recent, op) && recent.seq > op.seq;
+        });
+    return past ? Standing::kFinished : Standing::kNotEntered;
+  }
+  if (!IsOpen(peer)) return Standing::kFinished;
+  if (mine->index < peer.op->index) return Standing::kFinished;
+  if (mine->index > peer.op->index) return Standing::kNotEntered;
+  return peer.phase == Phase::kEnqueued ? Standing::kEnqueued : Standing::kInside;
+}
+
 const EdgeProgress* OpenEdge(const Digest& digest, int channel, Direction direction,
                              std::optional<Rank> peer) {
   const EdgeProgress* found = nullptr;

@@ -67,6 +67,13 @@ bool IsDead(const Vitals& vitals);
 // that positions differ between ranks and only (function, seq) names a collective.
 Standing StandingOn(const Digest& digest, const Operation& op, bool mixed);
 
+// The call at `peer` that meets `op`, a Send or Recv of `waiter`; null if it is not among the calls
+// the digest shows.
+const Operation* CounterpartIn(const Digest& peer, Rank waiter, const Operation& op);
+// How `peer` stands towards that call. One that is enqueued behind an older operation has not been
+// entered.
+Standing StandingOfPeer(const Digest& peer, Rank waiter, const Operation& op);
+
 // The first unfinished edge of a channel in one direction, to `peer` if given. A receive that waits
 // for its sender comes before one whose data has arrived.
 const EdgeProgress* OpenEdge(const Digest& digest, int channel, Direction direction,

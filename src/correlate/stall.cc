@@ -7,6 +7,45 @@
 
 namespace sentinel {
 
+namespace {
+
+// Whether a stall of this class that moves again and again is slow rather than stuck. Who is late
+// is late.
+bool CanBeSlow(HangClass hang_class) {
+  switch (hang_class) {
+    case HangClass::kGpuStuck:
+    case HangClass::kProxyStuck:
+    case HangClass::kNetwork:
+    case HangClass::kPcie:
+    case HangClass::kProcessStopped:
+    case HangClass::kUnknown:
+    case HangClass::kSlow:
+      return true;
+    case HangClass::kNotEntered:
+    case HangClass::kGpuNotStarted:
+    case HangClass::kMismatch:
+    case HangClass::kProcessDead:
+    case HangClass::kWaiting:
+      return false;
+  }
+  return false;
+}
+
+void NameNobody(Judgement* judgement) {
+  if (judgement->hang_class == HangClass::kProcessDead ||
+      judgement->hang_class == HangClass::kProcessStopped || judgement->disagreement ||
+      judgement->elsewhere.all) {
+    return;
+  }
+  judgement->finding.rank.reset();
+  judgement->finding.suspects.clear();
+  judgement->finding.edges.clear();
+  judgement->hang_class = HangClass::kUnknown;
+  judgement->signature.reset();
+}
+
+}  // namespace
+
 void WatchedGroup::OnDigest(Seat* seat, const Digest& digest, const Around& around, Instant now) {
   const bool suspects = digest.suspect && !IsDead(digest.vitals) && digest.phase != Phase::kBetween;
   if (!watched() && !suspects) return;
@@ -61,13 +100,34 @@ Scene WatchedGroup::Sight(const Around& around, Instant now, bool* unanswered) {
   return scene;
 }
 
-bool WatchedGroup::Equal(const Scene& scene, const Around& around) const {
+bool WatchedGroup::Equal(const Scene& scene, const Finding& finding, const Around& around) const {
+  // Of a Send or Recv only its parties count: other pairs go on.
+  const bool pair = scene.op && IsP2p(scene.op->func);
+  const auto party = [&finding](Rank rank) {
+    const auto in = [rank](const Edge& e) { return e.from == rank || e.to == rank; };
+    return finding.rank == rank || finding.waiter == rank ||
+           std::find(finding.suspects.begin(), finding.suspects.end(), rank) !=
+               finding.suspects.end() ||
+           std::any_of(finding.edges.begin(), finding.edges.end(), in);
+  };
   bool any = false;
+  // Of one moment: what one member said now and what another said a round ago do not go together.
+  Instant newest{};
+  for (const Scene::Seat& seat : scene.seats()) {
+    if (seat.report != nullptr) newest = std::max(newest, seat.report->arrived());
+  }
   for (const Scene::Seat& seat : scene.seats()) {
     if (seat.report == nullptr) continue;
+    if (newest - seat.report->arrived() > around.options->confirm_apart &&
+        !IsDead(seat.report->digest().vitals)) {
+      return false;
+    }
     const bool dead = IsDead(seat.report->digest().vitals);
     // A rank that is past the operation may go on with others.
-    if (!dead && scene.op && scene.StandingOf(seat) == sentinel::Standing::kFinished) continue;
+    if (pair ? !party(seat.rank)
+             : !dead && scene.op && scene.StandingOf(seat) == sentinel::Standing::kFinished) {
+      continue;
+    }
     if (!dead && seat.report->Unchanged() < around.options->confirm_apart) return false;
     any = true;
   }
@@ -133,7 +193,9 @@ void WatchedGroup::Advance(const Around& around, Instant now, Correlator::Action
     }
   } else if (stall_) {
     const bool red_due = stall_->red_at && now >= *stall_->red_at;
-    if (!stall_->said || (judge_ && round_done) || red_due || poll) {
+    // Between two rounds nothing is new but the clock.
+    const bool overdue = poll && !round_judged_;
+    if (!stall_->said || (judge_ && round_done) || red_due || overdue) {
       JudgeNow(around, now, actions);
       round_judged_ = round_judged_ || round_done;
     }
@@ -204,8 +266,7 @@ void WatchedGroup::JudgeNow(const Around& around, Instant now, Correlator::Actio
   };
   Judgement judgement =
       Judge(&scene, *around.options, *around.facts, place_of, silence_of, follow, now);
-  if (slow && judgement.limit && judgement.hang_class != HangClass::kMismatch &&
-      judgement.hang_class != HangClass::kProcessDead) {
+  if (slow && judgement.limit && CanBeSlow(judgement.hang_class)) {
     judgement.signature = judgement.hang_class;
     judgement.hang_class = HangClass::kSlow;
     if (judgement.hold == Hold::kWorks || judgement.hold == Hold::kHistory) {
@@ -224,8 +285,37 @@ void WatchedGroup::JudgeNow(const Around& around, Instant now, Correlator::Actio
     judgement.limit.reset();
   }
 
+  const Finding whole = judgement.finding;
+  // Communicators are asked at different moments. Who is blamed for not having come is named once
+  // all of its others have been heard since it first was.
+  bool hasty = false;
+  if (judgement.elsewhere.looked && judgement.finding.rank) {
+    if (stall.blamed != judgement.finding.rank) {
+      stall.blamed = judgement.finding.rank;
+      stall.blamed_since = now;
+    }
+    hasty = *judgement.elsewhere.looked <= stall.blamed_since;
+  } else {
+    stall.blamed.reset();
+  }
+
   const bool patient = unanswered && now - stall.opened < kAnswerPatience;
-  if (stall.stage == VerdictStage::kSuspected && !patient && Equal(scene, around)) {
+  // Half the picture makes victims look guilty, and so does one that moves while it is taken.
+  if (patient || hasty || (slow && judgement.clock < kStillMin)) {
+    NameNobody(&judgement);
+    judgement.limit.reset();
+  }
+  const bool equal = Equal(scene, whole, around);
+  const bool known = stall.said && stall.said->hang_class == judgement.hang_class &&
+                     stall.said->culprit.rank == judgement.finding.rank &&
+                     stall.said->suspects == judgement.finding.suspects;
+  if (stall.stage != VerdictStage::kSuspected && stall.said && !known && !equal) {
+    return;  // what is seen of something that moves again may look like anything
+  }
+  if (stall.stage == VerdictStage::kRed && judgement.elsewhere.all) {
+    return;  // it is about to end: what was said stands
+  }
+  if (stall.stage == VerdictStage::kSuspected && !patient && equal) {
     stall.stage = VerdictStage::kConfirmed;
   }
   if (stall.stage == VerdictStage::kConfirmed && judgement.limit &&
@@ -312,6 +402,7 @@ void WatchedGroup::Heal(bool ended, Instant now, Correlator::Actions* actions) {
 }
 
 void WatchedGroup::Drop() {
+  looked_at_.reset();  // whoever looks begins anew
   watch_until_.reset();
   round_ = 0;
   for (auto& [rank, seat] : seats()) {

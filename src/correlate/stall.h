@@ -27,6 +27,9 @@ constexpr Duration kPollPerMember = std::chrono::microseconds(10);
 // A communicator that another's stall leads to is asked for so long after the last question.
 constexpr Duration kLookFor = std::chrono::seconds(1);
 
+// A process that has moved anywhere within this time is on its way and not to blame.
+constexpr Duration kStillMin = std::chrono::milliseconds(200);
+
 // A disagreement in call order that the members' calls do not explain within so long is dropped
 // without a word, and the next one is looked into only after a pause that doubles.
 constexpr Duration kInquiryMax = std::chrono::seconds(2);
@@ -90,6 +93,8 @@ class WatchedGroup : public Group {
     uint32_t subject_moves = 0;
     uint32_t slow_moves = 0;
     std::optional<Instant> moved;
+    std::optional<Rank> blamed;  // for not having come, and since when
+    Instant blamed_since;
     Instant suspected;  // when somebody was last suspect
     std::optional<Instant> red_at;
     Instant clock_from;  // the stall clock reads now - clock_from
@@ -104,7 +109,7 @@ class WatchedGroup : public Group {
   void Follow(const Around& around, Instant now, Correlator::Actions* actions);
   bool Gone(Instant now) const;
   Scene Sight(const Around& around, Instant now, bool* unanswered);
-  bool Equal(const Scene& scene, const Around& around) const;
+  bool Equal(const Scene& scene, const Finding& finding, const Around& around) const;
   void Say(const Scene& scene, const Judgement& judgement, Instant now,
            Correlator::Actions* actions);
   void Heal(bool ended, Instant now, Correlator::Actions* actions);

@@ -105,7 +105,9 @@ struct EdgeProgress {
 struct Operation {
   uint64_t index = 0;
   uint64_t call_index = 0;
-  uint64_t seq = 0;  // NCCL's own counter per (communicator, function); meaningless for Send/Recv
+  // NCCL's own counter per (communicator, function). Of a Send its number among those to its peer,
+  // of a Recv among those from it, from 1; 0: not known.
+  uint64_t seq = 0;
   Func func = Func::kUnknown;
   uint64_t count = 0;
   DataType datatype = DataType::kUnknown;
