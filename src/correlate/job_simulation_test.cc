@@ -361,9 +361,18 @@ TEST(JobSimulation, OfTwoFaultsOneAtLeastIsNamedAndNobodyInnocent) {
   EXPECT_THAT(tally.wrong, ::testing::IsEmpty());
 }
 
+// Calls that differ are left out: with somebody unheard nothing but waits tells of them.
 TEST(JobSimulation, WithASilentNodeNobodyInnocentIsNamed) {
   const Tally tally = SimulateMany(
-      "WithASilent*", 2, Runs(60), [](std::mt19937_64* chance) { return DrawOne(chance, 1); },
+      "WithASilent*", 2, Runs(60),
+      [](std::mt19937_64* chance) {
+        Draw draw = DrawOne(chance, 1);
+        while (draw.faults.front().second == JobFault::kMissingSend ||
+               draw.faults.front().second == JobFault::kMismatchOrder) {
+          draw = DrawOne(chance, 1);
+        }
+        return draw;
+      },
       /*silent=*/true);
   EXPECT_THAT(tally.wrong, ::testing::IsEmpty());
 }
