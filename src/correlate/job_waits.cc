@@ -333,6 +333,12 @@ Elsewhere JobWaits::OnCircle(const WatchedGroup& from, const Need& need,
     return result;
   }
   result.circle = true;
+  // Asked at different moments, a job that moves may look like a circle: it counts from the last
+  // move of anybody on it.
+  for (const Wait& wait : circle) {
+    const Duration still = StillEverywhere(*wait.group, wait.rank, &result.looked);
+    if (still != Duration::max()) result.still = std::min(result.still.value_or(still), still);
+  }
   const bool told = finding->hang_class == HangClass::kMismatch;  // a circle of Send and Recv
   finding->hang_class = HangClass::kMismatch;
   finding->by_waits = true;
