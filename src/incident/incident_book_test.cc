@@ -38,6 +38,22 @@ TEST(IncidentBook, AnEventLightsTheLampAndSpeaksTheContractsSentence) {
   EXPECT_EQ(floor.told[0].reason, NotifyReason::kFirst);
 }
 
+TEST(IncidentBook, ALateRankIsShownAtOnceAndSpokenOfOnlyIfItStaysAway) {
+  Floor floor;
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNotEntered));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kFlash);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
+  floor.Pass(seconds(9));
+  floor.Judge(Hang(VerdictStage::kHealed, HangClass::kNotEntered));
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].message.light_mode, LightMode::kOff);  // it was never spoken of: no green
+
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNotEntered));
+  floor.Pass(seconds(130));
+  EXPECT_EQ(floor.told.back().message.audio_mode, AudioMode::kCycle);
+}
+
 TEST(IncidentBook, AStormOfDuplicatesRingsOnceAWindow) {
   Floor floor;
   std::string id = floor.Post(Make("NCCL_TIMEOUT")).incident;
@@ -280,7 +296,7 @@ TEST(IncidentBook, ASuspicionThatClearsIsSilent) {
 
 TEST(IncidentBook, ACorrectionIsSpokenOnlyIfThePlaceChanges) {
   Floor floor({"hall"}, Racks());
-  floor.Judge(Hang(VerdictStage::kRed, HangClass::kNotEntered));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kProxyStuck));
   floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
   EXPECT_THAT(floor.told, SizeIs(1));
   floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck, "n3", 3));

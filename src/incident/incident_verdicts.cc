@@ -12,6 +12,11 @@ constexpr size_t kPortEventsMax = 4096;  // hosts; beyond it the first by name i
 
 bool HasPlace(const Verdict& verdict) { return !verdict.culprit.place.host.empty(); }
 
+// Who is late may yet come, and who is dead may be on its way out with its job: the voice waits.
+bool MayHealItself(const EventKind* kind, const Verdict& verdict) {
+  return (kind != nullptr && kind->voice_hold) || verdict.hang_class == HangClass::kNotEntered;
+}
+
 std::string HostOf(const Verdict& verdict, Rank rank) {
   for (const Member& member : verdict.members) {
     if (member.rank == rank) return member.place.host;
@@ -66,7 +71,7 @@ void IncidentBook::OnVerdict(const Verdict& verdict, Moment now) {
     Refine(*entry, verdict, severity, old_place, now);
     return;
   }
-  if ((kind != nullptr && kind->voice_hold) || PortMovedLately(incident, now)) {
+  if (MayHealItself(kind, verdict) || PortMovedLately(incident, now)) {
     entry->voice_at = now.mono + policy_.voice_hold;
   }
   Open(*entry, severity, now);
@@ -82,7 +87,7 @@ void IncidentBook::Refine(Entry& entry, const Verdict& verdict, Severity severit
     IndexOpen(entry);
   }
   const EventKind* kind = policy_.table.Find(incident.event_type);
-  bool hold = (kind != nullptr && kind->voice_hold) || PortMovedLately(incident, now);
+  bool hold = MayHealItself(kind, verdict) || PortMovedLately(incident, now);
   if (severity > old) {
     incident.state = IncidentState::kOpen;
     entry.voice_at.reset();
