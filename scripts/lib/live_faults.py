@@ -21,6 +21,8 @@ HARMLESS = ("checkpoint", "eval", "first-iteration", "loader", "late", "cancel",
             "gateway-restart", "none")
 # A rank that is late for longer than this is a stall, where the job's history knows no such wait.
 LATE_IS_A_STALL_S = 2.5
+# How long the pauses last where nothing else is said.
+PAUSES_S = {"checkpoint": 8, "eval": 5, "first-iteration": 10, "loader": 10}
 KINDS = (*STALLS, *SLOW, *HARMLESS)
 # Done here and not by sentinel-ring.
 OURS = ("agent-restart", "gateway-restart", "none")
@@ -66,6 +68,9 @@ class Fault:
                     at = members.index(self.rank)
                     return members[at - 1], members[(at + 1) % len(members)]
         return None, None
+
+    def lasts(self):
+        return self.seconds or PAUSES_S.get(self.kind, 0)
 
     def goes_on(self):
         """The job trains again, or still, when a harmless kind has been watched."""

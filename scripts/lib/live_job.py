@@ -14,6 +14,7 @@ GREEN_WITHIN_S = 15
 GREEN_FOR_S = 10
 ITERATIONS_MIN = 12   # and as many operations as a late rank's rule asks for
 DRAINED_WITHIN_S = 10
+GOES_ON_WITHIN_S = 6  # after a pause: a shorter watch would not see that the job trains again
 MOVED_WITHIN_S = 5
 
 
@@ -117,7 +118,7 @@ class LiveJob:
         return (self.fault.seconds or self.heal_after) < VOICE_HOLD_S
 
     def follow_harmless(self):
-        patience = SLOW_FOR_S if self.fault.kind in ("slow-kernel", "slow-net") else self.patience
+        patience = SLOW_FOR_S if self.fault.kind in ("slow-kernel", "slow-net") else max(self.patience, self.fault.lasts() + GOES_ON_WITHIN_S)
         began = time.monotonic()
         disturbed = 0
         while time.monotonic() < began + patience and not self.watch.red:
