@@ -8,7 +8,6 @@
 namespace sentinel {
 namespace {
 
-using ::testing::ElementsAre;
 using namespace std::chrono_literals;
 
 TEST(Correlator, AsksEveryMemberAtOnceAndAgainAndSaysNothingTwice) {

@@ -156,9 +156,8 @@ void JobModel::TransferEdges(Rank rank, const Item& item, Digest* d) {
     } else {
       e.state = StepState::kSendWait;
     }
-  } else if (meeting.broken && meeting.culprit == own && gpu) {
-    e.state = StepState::kRecvGpuWait;
-  } else if (!item.is_started && other_started) {
+  } else if ((meeting.broken && meeting.culprit == own && gpu) ||
+             (!item.is_started && other_started)) {
     e.state = StepState::kRecvGpuWait;
   } else {
     e.state = StepState::kRecvWait;
