@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "ring/ledger.h"
 #include "ring/nccl_caller.h"
+#include "ring/nccl_log.h"
 #include "ring/recording_reader.h"
 #include "ring/script_player.h"
 
@@ -18,21 +18,6 @@ namespace sentinel {
 namespace {
 
 constexpr Duration kStartPoll = std::chrono::milliseconds(1);
-constexpr int kNcclLogWarn = 2;
-
-// As NCCL's logger with NCCL_DEBUG unset shows nothing, a replay shows at least warnings.
-void LogAsNccl(int level, unsigned long, const char* file, int line, const char* format, ...) {
-  static const bool verbose = std::getenv("NCCL_DEBUG") != nullptr;
-  if (level > kNcclLogWarn && !verbose) return;
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  const char* rank = std::getenv("RANK");
-  std::fprintf(stderr, "rank=%s nccl_log_level=%d at=%s:%d %s\n", rank == nullptr ? "?" : rank,
-               level, file == nullptr ? "?" : file, line, text);
-}
 
 Instant WaitForStart(const Ledger& ledger) {
   for (;;) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "ring/parent_signals.h"
 
 namespace sentinel {
 namespace {
@@ -20,22 +21,6 @@ constexpr Duration kStartAhead = std::chrono::milliseconds(100);
 // A ring that has not moved for so long after the fault is said to have stalled. Where it moves
 // again and stalls again, the later stall is told as well.
 constexpr Duration kStalledFor = std::chrono::seconds(1);
-
-sigset_t OurSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
-}
-
-// True if we were asked to end while waiting.
-bool WaitOneTick() {
-  const sigset_t signals = OurSignals();
-  timespec tick{};
-  tick.tv_nsec = kTick.count();
-  return sigtimedwait(&signals, nullptr, &tick) > 0;
-}
 
 bool StandardInputEnded() {
   pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -62,7 +47,7 @@ Replay::Replay(const Recording& recording, const ReplayOptions& options, EventLo
 
 Result<Replay> Replay::Prepare(const Recording& recording, const ReplayOptions& options,
                                const RunDir& run_dir, EventLog& events) {
-  const sigset_t signals = OurSignals();
+  const sigset_t signals = ParentSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   Replay replay(recording, options, events);
   const std::string job = FreshJobName(recording.summary.name);
@@ -123,7 +108,7 @@ Status Replay::AwaitReady() {
     if (MonotonicNow() > limit) {
       return Error{ErrorCode::kTimeout, "not every rank was ready within a minute"};
     }
-    if (WaitOneTick()) return Error{ErrorCode::kUnavailable, "told to end before the start"};
+    if (WaitOneTick(kTick)) return Error{ErrorCode::kUnavailable, "told to end before the start"};
   }
 }
 
@@ -137,7 +122,7 @@ Result<ReplayOutcome> Replay::Run() {
     const Instant now = MonotonicNow();
     TRY(Tick(now));
     if (Over(now)) break;
-    if (WaitOneTick()) {
+    if (WaitOneTick(kTick)) {
       interrupted = true;
       break;
     }

@@ -24,11 +24,6 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 class ReplayProcesses : public testing::Test {
  protected:
   void SetUp() override {

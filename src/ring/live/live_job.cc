@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "ring/live/command_input.h"
+#include "ring/parent_signals.h"
 
 namespace sentinel {
 namespace {
@@ -30,24 +31,8 @@ constexpr uint64_t kIterationsAhead = 2;
 // A slice a period passes on a slow wire with what a sender puts around it.
 constexpr size_t kSliceHeaderBytesMax = 256;
 
-sigset_t OurSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
-}
-
-// True if we were asked to end while waiting.
-bool WaitOneTick() {
-  const sigset_t signals = OurSignals();
-  timespec tick{};
-  tick.tv_nsec = kTick.count();
-  return sigtimedwait(&signals, nullptr, &tick) > 0;
-}
-
 void BlockSignals() {
-  sigset_t signals = OurSignals();
+  sigset_t signals = ParentSignals();
   sigaddset(&signals, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
@@ -198,7 +183,7 @@ Status LiveJob::AwaitReady() {
     if (MonotonicNow() > limit) {
       return Error{ErrorCode::kTimeout, "not every rank was ready within a minute"};
     }
-    if (WaitOneTick()) return Error{ErrorCode::kUnavailable, "told to end before the start"};
+    if (WaitOneTick(kTick)) return Error{ErrorCode::kUnavailable, "told to end before the start"};
   }
 }
 
@@ -212,7 +197,7 @@ Result<LiveOutcome> LiveJob::Run() {
     const Instant now = MonotonicNow();
     for (const std::string& line : input.Lines()) Hear(line, now);
     TRY(Tick(now));
-    if (Over(now) || (input.ended() && !ends_by_itself) || WaitOneTick()) break;
+    if (Over(now) || (input.ended() && !ends_by_itself) || WaitOneTick(kTick)) break;
   }
   const LiveOutcome outcome = OutcomeSoFar(MonotonicNow());
   if (outcome.elements_wrong > 0) {

@@ -2,36 +2,22 @@
 
 #include <unistd.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "ring/nccl_log.h"
 
 namespace sentinel {
 namespace {
 
 using enum CallbackType;
 
-constexpr int kNcclLogWarn = 2;
 constexpr const char* kFloat = "ncclFloat32";
 constexpr const char* kBytes = "ncclInt8";
 constexpr const char* kAlgorithm = "RING";
 constexpr const char* kProtocol = "SIMPLE";
 constexpr uint8_t kWarps = 9;  // what NCCL 2.28 says for a ring with this protocol
-
-// As NCCL's logger with NCCL_DEBUG unset shows nothing, a live rank shows at least warnings.
-void LogAsNccl(int level, unsigned long, const char* file, int line, const char* format, ...) {
-  static const bool verbose = std::getenv("NCCL_DEBUG") != nullptr;
-  if (level > kNcclLogWarn && !verbose) return;
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  const char* rank = std::getenv("RANK");
-  std::fprintf(stderr, "rank=%s nccl_log_level=%d at=%s:%d %s\n", rank == nullptr ? "?" : rank,
-               level, file == nullptr ? "?" : file, line, text);
-}
 
 // A plugin may keep the names it is given, as it may keep NCCL's own static strings.
 const char* StaticName(LiveFunc func) { return Name(func).data(); }
