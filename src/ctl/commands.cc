@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint16_t kGatewayPort = 8080;
 constexpr auto kWatchEvery = std::chrono::seconds(1);
 
 void Say(const std::string& text) {
@@ -87,7 +86,7 @@ Commands::Commands(const ControlOptions& options) : options_(options) {
 
 Result<GatewayClient> Commands::Client() const {
   if (options_.gateway.empty()) return GatewayClient(GatewayClient::Here());
-  return GatewayClient(TRY(ParseEndpoint(options_.gateway, kGatewayPort)));
+  return GatewayClient(TRY(ParseEndpoint(options_.gateway, GatewayClient::kPort)));
 }
 
 int Commands::Show(const std::string& path, const std::string& query, View view) {

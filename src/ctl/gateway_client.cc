@@ -14,7 +14,6 @@ namespace sentinel {
 namespace {
 
 constexpr const char* kSocket = "/run/gpu-sentinel/gateway.sock";
-constexpr uint16_t kPort = 8080;
 // 2000 incidents with all that was told of each.
 constexpr size_t kAnswerBytesMax = 256u << 20;
 

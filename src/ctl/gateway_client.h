@@ -1,6 +1,7 @@
 // One question to a gateway's API, and its answer. Blocks until it is there.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +13,8 @@ namespace sentinel {
 
 class GatewayClient {
  public:
+  static constexpr uint16_t kPort = 8080;  // where a gateway listens unless it is told otherwise
+
   explicit GatewayClient(Endpoint gateway) : gateway_(std::move(gateway)) {}
 
   // What stands where nothing is said: its socket on this machine if there is one, else its port.
