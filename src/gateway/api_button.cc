@@ -1,0 +1,95 @@
+// The button of a terminal, pressed and signed.
+#include <spdlog/spdlog.h>
+
+#include <vector>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "gateway/api_routes.h"
+#include "gateway/log_value.h"
+#include "wire/terminal_json.h"
+
+namespace sentinel {
+namespace {
+
+constexpr size_t kAckIncidentsMax = 1024;
+
+struct AckBody {
+  std::string terminal;
+  WallTime pressed;
+  std::vector<std::string> incidents;
+};
+
+Result<AckBody> ParseAck(const std::string& body, WallTime now) {
+  Json json = Json::parse(body, nullptr, false);
+  Error wrong{ErrorCode::kInvalidArgument,
+              "an object with a terminal and, if it likes, pressed_at (RFC 3339) and "
+              "incidents is expected"};
+  if (!json.is_object() || !json.contains("terminal") || !json["terminal"].is_string()) {
+    return wrong;
+  }
+  AckBody ack;
+  ack.terminal = json["terminal"].get<std::string>();
+  ack.pressed = now;
+  if (json.contains("pressed_at")) {
+    if (!json["pressed_at"].is_string()) return wrong;
+    std::optional<WallTime> pressed = ParseRfc3339(json["pressed_at"].get<std::string>());
+    if (!pressed) return wrong;
+    ack.pressed = *pressed;
+  }
+  if (!json.contains("incidents") || json["incidents"].is_null()) return ack;
+  const Json& incidents = json["incidents"];
+  if (!incidents.is_array() || incidents.size() > kAckIncidentsMax) return wrong;
+  for (const Json& id : incidents) {
+    if (!id.is_string()) return wrong;
+    ack.incidents.push_back(id.get<std::string>());
+  }
+  return ack;
+}
+
+// The bytes are verified before they are read: the key header says with whose secret.
+const KeyPair* Verified(const ApiDeps& deps, const HttpRequest& request, std::string* error) {
+  std::string_view key = request.Header("X-API-Key");
+  std::string_view timestamp = request.Header("X-Timestamp");
+  std::string_view signature = request.Header("X-Signature");
+  *error = "the key is not known";
+  for (const auto& [name, pair] : deps.keys) {
+    if (!ConstantTimeEqual(pair.key, key)) continue;
+    Status verified = VerifyV1(pair.secret, timestamp, request.body, signature, WallNow());
+    if (verified.ok()) return &pair;
+    *error = verified.error().message;
+  }
+  return nullptr;
+}
+
+void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& responder) {
+  std::string why;
+  const KeyPair* pair = Verified(deps, request, &why);
+  if (pair == nullptr) {
+    spdlog::warn("event=ack_refused peer={} why={}", LogValue(request.peer), LogValue(why));
+    return responder->Send(TextResponse(401, "Unauthorized: " + why + "\n"));
+  }
+  Moment now = MomentNow();
+  Result<AckBody> ack = ParseAck(request.body, now.wall);
+  if (!ack.ok()) {
+    return responder->Send(TextResponse(400, "Bad Request: " + ack.error().message + "\n"));
+  }
+  auto keys = deps.keys.find(ack->terminal);
+  if (keys == deps.keys.end() || keys->second.secret != pair->secret) {
+    return responder->Send(TextResponse(403, "Forbidden: that is not this terminal's key\n"));
+  }
+  int count = deps.book.Acknowledge(ack->terminal, ack->incidents, "button", ack->pressed, now);
+  spdlog::info("event=ack terminal={} acknowledged={}", LogValue(ack->terminal), count);
+  deps.turn();
+  responder->Send(JsonResponse(200, Dump(Json{{"acknowledged", count}})));
+}
+
+}  // namespace
+
+void AddButtonRoutes(HttpRouter* router, const ApiShared& deps) {
+  router->Add("POST", "/api/v1/ack", [deps](const HttpRequest& request, const Responder& r) {
+    PostAck(*deps, request, r);
+  });
+}
+
+}  // namespace sentinel

@@ -1,0 +1,41 @@
+// Incidents, as they are shown.
+#include <vector>
+
+#include "base/clock.h"
+#include "gateway/api_routes.h"
+#include "web/incident_json.h"
+
+namespace sentinel {
+namespace {
+
+void GetIncidents(const ApiDeps& deps, const HttpRequest& request, const Responder& responder) {
+  bool with_closed = true;
+  if (!request.query.empty()) {
+    if (request.query != "state=open" && request.query != "state=all") {
+      return responder->Send(TextResponse(400, "Bad Request: state=open or state=all\n"));
+    }
+    with_closed = request.query == "state=all";
+  }
+  std::vector<const Incident*> list = deps.book.List(with_closed, kListedIncidentsMax);
+  responder->Send(JsonResponse(200, IncidentListJson(list, MomentNow())));
+}
+
+void GetIncident(const ApiDeps& deps, const HttpRequest& request, const Responder& responder) {
+  std::string id = request.path.substr(request.path.rfind('/') + 1);
+  const Incident* incident = deps.book.Find(id);
+  if (incident == nullptr) return responder->Send(TextResponse(404, "Not Found\n"));
+  responder->Send(JsonResponse(200, IncidentJson(*incident)));
+}
+
+}  // namespace
+
+void AddIncidentRoutes(HttpRouter* router, const ApiShared& deps) {
+  router->Add("GET", "/api/v1/incidents", [deps](const HttpRequest& request, const Responder& r) {
+    GetIncidents(*deps, request, r);
+  });
+  router->Add("GET", "/api/v1/incidents/*", [deps](const HttpRequest& request, const Responder& r) {
+    GetIncident(*deps, request, r);
+  });
+}
+
+}  // namespace sentinel
