@@ -85,9 +85,11 @@ std::string_view ServerContext::Date() {
   return date_;
 }
 
-Connection::Connection(Socket socket, std::string peer, std::shared_ptr<ServerContext> context)
+Connection::Connection(Socket socket, std::string peer, std::shared_ptr<const UnixPeer> unix_peer,
+                       std::shared_ptr<ServerContext> context)
     : socket_(std::move(socket)),
       peer_(std::move(peer)),
+      unix_peer_(std::move(unix_peer)),
       context_(std::move(context)),
       parser_({context_->limits.header_bytes_max, context_->limits.body_bytes_max}),
       in_(context_->limits.header_bytes_max + 1, '\0') {}
@@ -247,6 +249,7 @@ void Connection::Dispatch() {
   HttpRequest request = parser_.Take();
   head_ = request.method == "HEAD";
   request.peer = peer_;
+  request.unix_peer = unix_peer_;
   state_ = State::kHandling;
   auto context = context_;  // the handler may end the server
   context->handler(std::move(request), std::make_unique<ResponderOnConnection>(shared_from_this()));

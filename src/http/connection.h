@@ -35,7 +35,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
 
-  Connection(Socket socket, std::string peer, std::shared_ptr<ServerContext> context);
+  // `unix_peer` is null over TCP.
+  Connection(Socket socket, std::string peer, std::shared_ptr<const UnixPeer> unix_peer,
+             std::shared_ptr<ServerContext> context);
   ~Connection();
 
   void Start();
@@ -79,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Socket socket_;
   std::string peer_;
+  std::shared_ptr<const UnixPeer> unix_peer_;
   std::shared_ptr<ServerContext> context_;
   RequestParser parser_;
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "http/unix_peer.h"
 
 namespace sentinel {
 
@@ -25,6 +26,7 @@ struct HttpRequest {
   HttpHeaders headers;
   std::string body;
   std::string peer;  // address, or "unix uid=<n> pid=<n>" (peer credentials)
+  std::shared_ptr<const UnixPeer> unix_peer;  // null over TCP
 
   // A header's value, or "".
   std::string_view Header(std::string_view name) const;

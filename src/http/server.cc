@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "http/connection.h"
+#include "http/unix_peer.h"
 
 namespace sentinel {
 namespace {
@@ -68,19 +69,14 @@ Result<stream_protocol::endpoint> Resolve(boost::asio::io_context& io, const End
   return stream_protocol::endpoint(found.begin()->endpoint());
 }
 
-std::string PeerName(stream_protocol::socket& socket) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
+std::string PeerName(stream_protocol::socket& socket, const UnixPeer* unix_peer) {
+  if (unix_peer != nullptr) {
+    return "unix uid=" + std::to_string(unix_peer->uid) + " pid=" + std::to_string(unix_peer->pid);
+  }
   error_code error;
   auto remote = socket.remote_endpoint(error);
   if (error) return "unknown";
-  if (remote.protocol().family() == AF_UNIX) {
-    if (getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-      return "unix";
-    }
-    return "unix uid=" + std::to_string(credentials.uid) +
-           " pid=" + std::to_string(credentials.pid);
-  }
+  if (remote.protocol().family() == AF_UNIX) return "unix";
   boost::asio::ip::tcp::endpoint address;
   if (remote.size() > address.capacity()) return "unknown";
   std::copy_n(reinterpret_cast<const char*>(remote.data()), remote.size(),
@@ -212,12 +208,19 @@ class ServerOnAcceptor final : public HttpServer {
     socket.non_blocking(true, error);
     if (error) return;
     if (unix_path_.empty()) socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
-    std::string peer = PeerName(socket);
+    std::shared_ptr<const UnixPeer> unix_peer;
+    if (!unix_path_.empty()) {
+      if (auto known = PeerOf(socket.native_handle())) {
+        unix_peer = std::make_shared<const UnixPeer>(std::move(*known));
+      }
+    }
+    std::string peer = PeerName(socket, unix_peer.get());
     if (HasItsShare(peer)) {
       ++refused_;
       return;
     }
-    auto connection = std::make_shared<Connection>(std::move(socket), std::move(peer), context_);
+    auto connection = std::make_shared<Connection>(std::move(socket), std::move(peer),
+                                                   std::move(unix_peer), context_);
     context_->connections.emplace(connection.get(), connection);
     connection->Start();
     if (!ticking_) Tick();

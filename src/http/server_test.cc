@@ -24,6 +24,7 @@ class HttpServerTest : public testing::Test {
   HttpServerTest() {
     router_.Add("POST", "/echo", [this](HttpRequest request, auto responder) {
       peers_.push_back(request.peer);
+      unix_peer_ = request.unix_peer;
       responder->Send(TextResponse(200, "<" + request.body + ">"));
     });
     router_.Add("GET", "/files/*", [](HttpRequest request, auto responder) {
@@ -57,6 +58,7 @@ class HttpServerTest : public testing::Test {
   HttpRouter router_;
   std::unique_ptr<HttpServer> server_;
   std::vector<std::string> peers_;
+  std::shared_ptr<const UnixPeer> unix_peer_;  // of the last one
   std::vector<std::unique_ptr<HttpResponder>> held_;
   std::shared_ptr<HttpStream> stream_;
 };
@@ -69,6 +71,7 @@ TEST_F(HttpServerTest, AKeptConnectionCarriesManyRequests) {
   }
   EXPECT_THAT(client.ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\nDate: "));
   EXPECT_EQ(peers_.at(0), "127.0.0.1");
+  EXPECT_EQ(unix_peer_, nullptr);
   EXPECT_EQ(server_->connections(), 1);
 }
 
@@ -383,6 +386,13 @@ TEST_F(UnixSocketTest, ServesItsOwnGroupAndKnowsWhoAsks) {
   client.ReadUntil("<hello>");
   EXPECT_EQ(peers_.at(0),
             "unix uid=" + std::to_string(getuid()) + " pid=" + std::to_string(getpid()));
+  ASSERT_NE(unix_peer_, nullptr);
+  EXPECT_EQ(unix_peer_->uid, getuid());
+  EXPECT_TRUE(unix_peer_->InGroup(getgid()));
+  std::vector<gid_t> groups(kPeerGroupsMax);
+  groups.resize(static_cast<size_t>(getgroups(kPeerGroupsMax, groups.data())));
+  for (gid_t group : groups) EXPECT_TRUE(unix_peer_->InGroup(group)) << group;
+  EXPECT_FALSE(unix_peer_->InGroup(4'000'000'000));
   (*server)->Stop();
   EXPECT_NE(stat(endpoint_.host.c_str(), &made), 0);
 }
