@@ -7,6 +7,8 @@ one before is open any more. Times are from the later of the fault and the stuck
 import argparse
 import collections
 import json
+import multiprocessing
+import multiprocessing.connection
 import pathlib
 import shutil
 import signal
@@ -14,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from daemons import DemoError, Site
+from daemons import DemoError, Site, end_with_us
 from live_faults import KINDS, SLOW, STALLS, Fault
 from live_job import LiveJob
 from report import percentile, write_json
@@ -165,14 +167,19 @@ def arguments():
                         help="socket, ib (default both)")
     parser.add_argument("--layout", choices=("ring", "mixed"), default="ring", help="of the job (default ring)")
     parser.add_argument("--ranks", type=int, default=8, metavar="N", help="dealt to two nodes (default 8)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J",
+                        help="rows at a time, each with daemons and a job of its own, of half a core (default 1)")
     parser.add_argument("--json", metavar="FILE", help="write all of it ('-': to standard output, and the table to standard error)")
     parser.add_argument("--evidence", type=pathlib.Path, metavar="DIR",
                         help="keep logs, state and each run's JSON there (default: kept, in a fresh folder, where something was wrong)")
     parser.add_argument("--verbose", action="store_true", help="tell what happens in each run")
     parser.add_argument("--build", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.runs < 1:
-        parser.error("--runs must be at least 1")
+    for name in ("runs", "jobs"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} must be at least 1")
+    if options.short and options.jobs > 1:
+        parser.error("--short runs one after the other, without --jobs")
     if options.watch is None:
         options.watch = SHORT_WATCH_S if options.short else 120
     for kind in options.kinds or []:
@@ -189,24 +196,73 @@ def heading():
                           f"{SUSPECT_P50_LIMIT_MS} ms, red {RED_LIMIT_MS} ms)")
 
 
-def accept(options, evidence):
-    out = sys.stderr if options.json == "-" else sys.stdout
+def row_process(options, evidence, cell, answer):
+    """A row in a process of its own, which ends with us; its daemons end with it."""
+    end_with_us()
+    evidence.mkdir()
     acceptance = Acceptance(options, evidence)
-    rows = []
-    began = time.monotonic()
-    print(heading(), file=out, flush=True)
+    try:
+        answer.send(acceptance.run_row(*cell))
+    except DemoError as problem:
+        answer.send(problem)
+    finally:
+        acceptance.close()
+
+
+def rows_side_by_side(options, evidence):
+    """As they get ready. A row that cannot run ends all."""
+    waiting = collections.deque(plan(options))
+    running = {}  # by where it answers
+    try:
+        while waiting or running:
+            while waiting and len(running) < options.jobs:
+                cell = waiting.popleft()
+                receiver, sender = multiprocessing.Pipe(duplex=False)
+                process = multiprocessing.Process(target=row_process, args=(options, evidence / f"{cell[0]}-{cell[1]}", cell, sender))
+                process.start()
+                sender.close()
+                running[receiver] = process
+            for receiver in multiprocessing.connection.wait(list(running)):
+                process = running.pop(receiver)
+                try:
+                    row = receiver.recv()
+                except EOFError:
+                    process.join()
+                    raise DemoError(f"a row's process ended with status {process.exitcode}") from None
+                process.join()
+                if isinstance(row, DemoError):
+                    raise row
+                yield row
+    finally:
+        for process in running.values():
+            process.terminate()
+        for process in running.values():
+            process.join()
+
+
+def rows_in_turn(options, evidence):
+    acceptance = Acceptance(options, evidence)
     try:
         for kind, transport, runs in plan(options):
             if not options.short:
                 acceptance.close()  # a row has daemons of its own
-            rows.append(acceptance.run_row(kind, transport, runs))
-            print(rows[-1].line(), file=out, flush=True)
+            yield acceptance.run_row(kind, transport, runs)
     finally:
         acceptance.close()
+
+
+def accept(options, evidence):
+    out = sys.stderr if options.json == "-" else sys.stdout
+    rows = []
+    began = time.monotonic()
+    print(heading(), file=out, flush=True)
+    for row in rows_side_by_side(options, evidence) if options.jobs > 1 else rows_in_turn(options, evidence):
+        rows.append(row)
+        print(row.line(), file=out, flush=True)
     good = sum(row.ok() for row in rows)
     print(f"{good} of {len(rows)} rows right, {(time.monotonic() - began) / 60:.1f} minutes", file=out)
-    report = {"ranks": options.ranks, "layout": options.layout, "watch_s": options.watch, "rows": [row.report() for row in rows],
-              "ok": good == len(rows)}
+    report = {"ranks": options.ranks, "layout": options.layout, "watch_s": options.watch, "jobs": options.jobs,
+              "rows": [row.report() for row in rows], "ok": good == len(rows)}
     if options.json:
         write_json(report, options.json)
     return report["ok"]
