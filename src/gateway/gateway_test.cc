@@ -249,6 +249,7 @@ TEST_F(GatewayTest, ARepeatedEventIdCountsOnceAlsoAfterARestart) {
   HttpResponse third = Post(body);
   EXPECT_EQ(third.status, 200);
   EXPECT_EQ(Json::parse(third.body)["status"], "suppressed");
+  EXPECT_EQ(Json::parse(third.body)["incident"], first["incident"]);
   EXPECT_EQ(Incidents().at(0)["count"], 1);
 }
 

@@ -41,10 +41,12 @@ Intake::Intake(boost::asio::io_context& io, Deps deps, std::string id_prefix)
 
 Intake::~Intake() { *alive_ = false; }
 
-void Intake::Remember(const std::vector<std::string>& event_ids,
+void Intake::Remember(const std::vector<KeptEventId>& event_ids,
                       const std::vector<std::string>& incidents) {
   // Newest first, as they are stored; the oldest is to be forgotten first.
-  for (auto it = event_ids.rbegin(); it != event_ids.rend(); ++it) RememberId(*it, {"", true});
+  for (auto it = event_ids.rbegin(); it != event_ids.rend(); ++it) {
+    RememberId(it->event_id, {it->incident, true});
+  }
   durable_.insert(incidents.begin(), incidents.end());
 }
 

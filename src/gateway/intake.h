@@ -62,7 +62,7 @@ class Intake {
   ~Intake();
 
   // From the store: ids that have been counted, and incidents that are kept.
-  void Remember(const std::vector<std::string>& event_ids,
+  void Remember(const std::vector<KeptEventId>& event_ids,
                 const std::vector<std::string>& incidents);
 
   // `answer` is called once, now or after the commit.

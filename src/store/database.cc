@@ -362,9 +362,11 @@ Result<StoreContents> Database::Load() {
            }));
   TRY(each("SELECT name, value FROM notes",
            [&](Statement& row) { contents.notes[row.TextAt(0)] = row.TextAt(1); }));
-  TRY(each("SELECT event_id FROM events WHERE named = 1 ORDER BY seq DESC LIMIT " +
+  TRY(each("SELECT event_id, incident FROM events WHERE named = 1 ORDER BY seq DESC LIMIT " +
                std::to_string(options_.event_ids_loaded_max),
-           [&](Statement& row) { contents.event_ids.push_back(row.TextAt(0)); }));
+           [&](Statement& row) {
+             contents.event_ids.push_back({row.TextAt(0), row.TextAt(1)});
+           }));
   const std::string& note = contents.notes[kBegunKeptNote];
   std::string kept = std::to_string(std::strtoull(note.c_str(), nullptr, 10));
   TRY(each("SELECT max(" + kept + ", ifnull(max(begun), 0)) FROM events",

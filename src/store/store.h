@@ -75,6 +75,14 @@ struct BegunIncident {
   std::string body;
 };
 
+// An event that was named by its sender, by what the store calls it, and the incident it concerned.
+struct KeptEventId {
+  std::string event_id;
+  std::string incident;
+
+  bool operator==(const KeptEventId&) const = default;
+};
+
 // What a gateway starts from.
 struct StoreContents {
   std::vector<StoredIncident> open_incidents;    // oldest first
@@ -82,7 +90,7 @@ struct StoreContents {
   std::vector<BegunIncident> begun_incidents;    // oldest first
   uint64_t begun_last = 0;                       // the highest `begun` there has been
   std::map<std::string, std::string> notes;
-  std::vector<std::string> event_ids;  // of those named by their senders; newest first
+  std::vector<KeptEventId> event_ids;  // newest first
 };
 
 struct StoreHealth {

@@ -24,6 +24,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+constexpr const char* kIncident = "3f9c0a4b7d21e658";
+
 StoredEvent EventNamed(const std::string& id) {
   StoredEvent row;
   row.event_id = id;
@@ -34,7 +36,7 @@ StoredEvent EventNamed(const std::string& id) {
   row.event.event_type = "XID_FATAL";
   row.event.gpu_index = 3;
   row.event.gpu_util = 12.5;
-  row.incident = "3f9c0a4b7d21e658";
+  row.incident = kIncident;
   row.body = R"({"node_host":"gpu-worker-08"})";
   return row;
 }
@@ -127,7 +129,7 @@ TEST_F(StoreTest, WhatWasWrittenIsThereAfterARestart) {
   ASSERT_EQ(contents.closed_incidents.size(), 1u);
   EXPECT_EQ(contents.closed_incidents[0].id, "i-3");
   EXPECT_EQ(contents.notes.at("boot/hall-1"), "b");
-  EXPECT_THAT(contents.event_ids, ElementsAre("e-1"));
+  EXPECT_THAT(contents.event_ids, ElementsAre(KeptEventId{"e-1", kIncident}));
   EXPECT_EQ(
       Query("SELECT event_id, received_ms, rack, host, type, gpu, util, job, state, incident, "
             "body FROM events"),
@@ -153,7 +155,7 @@ TEST_F(StoreTest, AnEventThatWasAcknowledgedSurvivesKillMinusNine) {
   ASSERT_EQ(waitpid(child, &how, 0), child);
   ASSERT_TRUE(WIFSIGNALED(how));
   Open();
-  EXPECT_THAT(Loaded().event_ids, ElementsAre("e-1"));
+  EXPECT_THAT(Loaded().event_ids, ElementsAre(KeptEventId{"e-1", kIncident}));
 }
 
 TEST_F(StoreTest, AnIncidentWithoutARowIsLoadedAsTheEventThatBeganIt) {
@@ -205,7 +207,7 @@ TEST_F(StoreTest, AnEventThatBeginsAnIncidentIsKeptAlsoUnderAnOldId) {
   StoreContents contents = Loaded();
   ASSERT_EQ(contents.begun_incidents.size(), 1u);
   EXPECT_EQ(contents.begun_incidents[0].id, "i-1");
-  EXPECT_THAT(contents.event_ids, ElementsAre("e-1"));
+  EXPECT_THAT(contents.event_ids, ElementsAre(KeptEventId{"e-1", "i-1"}));
 }
 
 TEST_F(StoreTest, RowsThatWaitTogetherAreCommittedTogetherAndAnsweredInOrder) {
@@ -301,7 +303,8 @@ TEST_F(StoreTest, ADiskThatIsFullFailsTheWriteAndHealsByItself) {
   EXPECT_EQ(health.failed_rows, 1u);
   EXPECT_TRUE(AppendAndWait("e-3").ok());
   EXPECT_TRUE(store_->health().ok);
-  EXPECT_THAT(Loaded().event_ids, ElementsAre("e-3", "e-1"));
+  EXPECT_THAT(Loaded().event_ids,
+              ElementsAre(KeptEventId{"e-3", kIncident}, KeptEventId{"e-1", kIncident}));
 }
 
 TEST_F(StoreTest, APlaceThatCannotBeWrittenGivesAStoreThatSaysSo) {
@@ -342,7 +345,7 @@ TEST_F(StoreTest, OldRowsGoOpenOnesStay) {
   EXPECT_EQ(Query("SELECT sum(open), sum(1 - open) FROM incidents"), "50|10\n");
   StoreContents contents = Loaded();
   EXPECT_EQ(contents.closed_incidents.front().id, "199");
-  EXPECT_EQ(contents.event_ids.front(), "last");
+  EXPECT_EQ(contents.event_ids.front().event_id, "last");
 }
 
 TEST_F(StoreTest, TheFileIsTheOwnersAlone) {
