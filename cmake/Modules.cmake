@@ -43,9 +43,10 @@ function(sentinel_share_test_headers name)
 endfunction()
 
 # A GoogleTest program. LABELS mark what needs more than packages (kernel, browser, gpu); ENVIRONMENT takes NAME=set:value.
-# SERIAL: it measures wall clock, nothing else runs beside it.
+# ALONE names what its cases share with those of other programs that name it too: of all these one runs at a time. It is for what
+# measures seconds of wall clock.
 function(sentinel_test name)
-  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;ALONE" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest_main)
@@ -58,8 +59,8 @@ function(sentinel_test name)
     set(shared "${CMAKE_SOURCE_DIR}/../shared")
   endif()
   set(properties TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "SENTINEL_SHARED=${shared}")
-  if(arg_SERIAL)
-    list(APPEND properties RUN_SERIAL ON)
+  if(arg_ALONE)
+    list(APPEND properties RESOURCE_LOCK ${arg_ALONE})
   endif()
   foreach(variable IN LISTS arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT_MODIFICATION "${variable}")
