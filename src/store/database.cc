@@ -49,6 +49,17 @@ constexpr std::array kMigrations = {
         name TEXT PRIMARY KEY,
         value TEXT NOT NULL) WITHOUT ROWID;
     )sql",
+    R"sql(
+      CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY,
+        at_ms INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        action TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        detail TEXT NOT NULL);
+      DELETE FROM notes WHERE value = '';
+    )sql",
 };
 
 ErrorCode CodeOf(int sqlite) {
@@ -156,7 +167,8 @@ Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options, Wa
 }
 
 Database::~Database() {
-  for (sqlite3_stmt* statement : {insert_event_, put_incident_, put_note_}) {
+  for (sqlite3_stmt* statement :
+       {insert_event_, put_incident_, put_note_, forget_note_, append_audit_}) {
     sqlite3_finalize(statement);
   }
   sqlite3_close(db_);
@@ -221,6 +233,11 @@ Status Database::Connect() {
               "updated_ms = excluded.updated_ms, document = excluded.document",
               &put_incident_));
   TRY(Prepare("INSERT OR REPLACE INTO notes (name, value) VALUES (?,?)", &put_note_));
+  TRY(Prepare("DELETE FROM notes WHERE name = ?", &forget_note_));
+  TRY(
+      Prepare("INSERT INTO audit (at_ms, actor, origin, action, subject, detail) "
+              "VALUES (?,?,?,?,?,?)",
+              &append_audit_));
   sqlite3_stmt* last = nullptr;
   TRY(Prepare("SELECT ifnull(max(change), 0) FROM incidents", &last));
   {
@@ -272,6 +289,7 @@ Status Database::Write(const StoreRow& row, WallTime now) {
     Status operator()(const StoredEvent& event) { return database.WriteEvent(event); }
     Status operator()(const StoredIncident& it) { return database.WriteIncident(it, now); }
     Status operator()(const StoredNote& note) { return database.WriteNote(note); }
+    Status operator()(const AuditRecord& record) { return database.WriteAudit(record); }
   };
   return std::visit(Visitor{*this, now}, row);
 }
@@ -318,9 +336,27 @@ Status Database::WriteIncident(const StoredIncident& row, WallTime now) {
 }
 
 Status Database::WriteNote(const StoredNote& row) {
+  if (row.value.empty()) {
+    Statement forget(forget_note_);
+    forget.Text(row.name);
+    if (forget.Step() != SQLITE_DONE) return LastError("note");
+    return {};
+  }
   Statement statement(put_note_);
   statement.Text(row.name).Text(row.value);
   if (statement.Step() != SQLITE_DONE) return LastError("note");
+  return {};
+}
+
+Status Database::WriteAudit(const AuditRecord& row) {
+  Statement statement(append_audit_);
+  statement.Integer(row.at.since_epoch.count())
+      .Text(row.actor.by)
+      .Text(row.actor.from)
+      .Text(AuditActionName(row.action))
+      .Text(row.subject)
+      .Text(row.detail);
+  if (statement.Step() != SQLITE_DONE) return LastError("audit");
   return {};
 }
 
@@ -328,6 +364,9 @@ Status Database::Prune() {
   std::string events = "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - " +
                        std::to_string(options_.events_max);
   TRY(Run(events.c_str()));
+  std::string audit = "DELETE FROM audit WHERE seq <= (SELECT max(seq) FROM audit) - " +
+                      std::to_string(options_.audit_max);
+  TRY(Run(audit.c_str()));
   // The oldest change that stays is the one at the bound, counted from the newest.
   std::string incidents =
       "DELETE FROM incidents WHERE open = 0 AND change <= ifnull((SELECT change FROM incidents "
@@ -336,42 +375,62 @@ Status Database::Prune() {
   return Run(incidents.c_str());
 }
 
+template <typename Take>
+Status Database::Each(const std::string& sql, Take take) {
+  sqlite3_stmt* prepared = nullptr;
+  TRY(Prepare(sql.c_str(), &prepared));
+  int code = SQLITE_ROW;
+  {
+    Statement statement(prepared);
+    while ((code = statement.Step()) == SQLITE_ROW) take(statement);
+  }
+  Error failure = LastError("load");
+  sqlite3_finalize(prepared);
+  if (code != SQLITE_DONE) return failure;
+  return {};
+}
+
+Result<std::vector<AuditRecord>> Database::ReadAudit(size_t max) {
+  std::vector<AuditRecord> lines;
+  TRY(Each(
+      "SELECT at_ms, actor, origin, action, subject, detail FROM audit ORDER BY seq DESC LIMIT " +
+          std::to_string(std::min(max, options_.audit_max)),
+      [&](Statement& row) {
+        // An action that a later version has written cannot be named here.
+        std::optional<AuditAction> action = AuditActionFromName(row.TextAt(3));
+        if (!action) return;
+        lines.push_back({WallTime{std::chrono::milliseconds(row.IntegerAt(0))},
+                         {row.TextAt(1), row.TextAt(2)},
+                         *action,
+                         row.TextAt(4),
+                         row.TextAt(5)});
+      }));
+  return lines;
+}
+
 Result<StoreContents> Database::Load() {
   StoreContents contents;
-  auto each = [this](const std::string& sql, auto&& take) -> Status {
-    sqlite3_stmt* prepared = nullptr;
-    TRY(Prepare(sql.c_str(), &prepared));
-    int code = SQLITE_ROW;
-    {
-      Statement statement(prepared);
-      while ((code = statement.Step()) == SQLITE_ROW) take(statement);
-    }
-    Error failure = LastError("load");
-    sqlite3_finalize(prepared);
-    if (code != SQLITE_DONE) return failure;
-    return {};
-  };
-  TRY(each("SELECT id, document FROM incidents WHERE open = 1 ORDER BY change",
+  TRY(Each("SELECT id, document FROM incidents WHERE open = 1 ORDER BY change",
            [&](Statement& row) {
              contents.open_incidents.push_back({row.TextAt(0), true, row.TextAt(1)});
            }));
-  TRY(each("SELECT id, document FROM incidents WHERE open = 0 ORDER BY change DESC LIMIT " +
+  TRY(Each("SELECT id, document FROM incidents WHERE open = 0 ORDER BY change DESC LIMIT " +
                std::to_string(options_.closed_incidents_loaded_max),
            [&](Statement& row) {
              contents.closed_incidents.push_back({row.TextAt(0), false, row.TextAt(1)});
            }));
-  TRY(each("SELECT name, value FROM notes",
+  TRY(Each("SELECT name, value FROM notes",
            [&](Statement& row) { contents.notes[row.TextAt(0)] = row.TextAt(1); }));
-  TRY(each("SELECT event_id, incident FROM events WHERE named = 1 ORDER BY seq DESC LIMIT " +
+  TRY(Each("SELECT event_id, incident FROM events WHERE named = 1 ORDER BY seq DESC LIMIT " +
                std::to_string(options_.event_ids_loaded_max),
            [&](Statement& row) {
              contents.event_ids.push_back({row.TextAt(0), row.TextAt(1)});
            }));
   const std::string& note = contents.notes[kBegunKeptNote];
   std::string kept = std::to_string(std::strtoull(note.c_str(), nullptr, 10));
-  TRY(each("SELECT max(" + kept + ", ifnull(max(begun), 0)) FROM events",
+  TRY(Each("SELECT max(" + kept + ", ifnull(max(begun), 0)) FROM events",
            [&](Statement& row) { contents.begun_last = static_cast<uint64_t>(row.IntegerAt(0)); }));
-  TRY(each(
+  TRY(Each(
       "SELECT incident, begun, occurrence, received_ms, body FROM events WHERE begun > " + kept +
           " AND NOT EXISTS (SELECT 1 FROM incidents WHERE id = events.incident) "
           "ORDER BY seq DESC LIMIT " +

@@ -14,7 +14,7 @@ struct sqlite3_stmt;
 
 namespace sentinel {
 
-using StoreRow = std::variant<StoredEvent, StoredIncident, StoredNote>;
+using StoreRow = std::variant<StoredEvent, StoredIncident, StoredNote, AuditRecord>;
 
 class Database {
  public:
@@ -35,6 +35,7 @@ class Database {
   Status Prune();
 
   Result<StoreContents> Load();
+  Result<std::vector<AuditRecord>> ReadAudit(size_t max);
 
  private:
   class Statement;
@@ -47,6 +48,9 @@ class Database {
   Status WriteEvent(const StoredEvent& event);
   Status WriteIncident(const StoredIncident& incident, WallTime now);
   Status WriteNote(const StoredNote& note);
+  Status WriteAudit(const AuditRecord& record);
+  template <typename Take>
+  Status Each(const std::string& sql, Take take);
   Error LastError(const std::string& what) const;
 
   StoreOptions options_;
@@ -54,6 +58,8 @@ class Database {
   sqlite3_stmt* insert_event_ = nullptr;
   sqlite3_stmt* put_incident_ = nullptr;
   sqlite3_stmt* put_note_ = nullptr;
+  sqlite3_stmt* forget_note_ = nullptr;
+  sqlite3_stmt* append_audit_ = nullptr;
   int64_t change_ = 0;  // counts incidents written: what is older, what is newer
 };
 

@@ -23,6 +23,8 @@ namespace {
 constexpr auto kGatherQuiet = std::chrono::microseconds(200);
 // Rows written between two looks at the bounds of the tables.
 constexpr uint64_t kPruneEvery = 2000;
+// A question waits for what was to be written before it, but not for more batches than this.
+constexpr int kReadWaitsMax = 16;
 constexpr size_t kRowOverhead = 256;  // bytes of memory of a queued row besides its texts
 
 struct Write {
@@ -36,6 +38,7 @@ size_t BytesOf(const StoreRow& row) {
     size_t operator()(const StoredEvent& it) { return 2 * it.body.size() + it.incident.size(); }
     size_t operator()(const StoredIncident& it) { return it.id.size() + it.document.size(); }
     size_t operator()(const StoredNote& it) { return it.name.size() + it.value.size(); }
+    size_t operator()(const AuditRecord& it) { return it.subject.size() + it.detail.size(); }
   };
   return std::visit(Visitor{}, row) + kRowOverhead;
 }
@@ -71,6 +74,22 @@ class StoreOnSqlite final : public Store {
     Enqueue(std::move(incident), std::move(done));
   }
   void PutNote(StoredNote note, Done done) override { Enqueue(std::move(note), std::move(done)); }
+  void AppendAudit(AuditRecord record, Done done) override {
+    Enqueue(std::move(record), std::move(done));
+  }
+
+  void ReadAudit(size_t max, AuditRead done) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (reads_.size() >= kStoreReadsMax) {
+        return boost::asio::post(io_, [done = std::move(done)] {
+          done(Error{ErrorCode::kExhausted, "too many questions wait for the store"});
+        });
+      }
+      reads_.push_back({max, std::move(done)});
+    }
+    wake_.notify_one();
+  }
 
   Result<StoreContents> Load() override {
     std::promise<Result<StoreContents>> loaded;
@@ -91,6 +110,11 @@ class StoreOnSqlite final : public Store {
   }
 
  private:
+  struct Read {
+    size_t max = 0;
+    AuditRead done;
+  };
+
   void Enqueue(StoreRow row, Done done) {
     Write write;
     write.bytes = BytesOf(row);
@@ -122,18 +146,27 @@ class StoreOnSqlite final : public Store {
   void Run() {
     for (;;) {
       std::vector<Write> batch;
+      std::vector<Read> reads;
       std::promise<Result<StoreContents>>* load = nullptr;
       {
         std::unique_lock lock(mutex_);
         idle_ = true;
-        wake_.wait(lock, [this] { return stopping_ || load_ != nullptr || !queue_.empty(); });
+        wake_.wait(lock, [this] {
+          return stopping_ || load_ != nullptr || !queue_.empty() || !reads_.empty();
+        });
         idle_ = false;
         load = std::exchange(load_, nullptr);
-        if (load == nullptr && queue_.empty()) return;  // stopping, and all is written
+        if (load == nullptr && queue_.empty() && reads_.empty())
+          return;  // stopping, all is written
         Gather(lock);
         batch = TakeBatch();
+        if (queue_.empty() || ++reads_waited_ >= kReadWaitsMax) {
+          reads = std::exchange(reads_, {});
+          reads_waited_ = 0;
+        }
       }
       if (!batch.empty()) CommitAndReport(std::move(batch));
+      for (Read& read : reads) AnswerRead(std::move(read));
       if (load != nullptr) load->set_value(LoadNow());
     }
   }
@@ -214,6 +247,14 @@ class StoreOnSqlite final : public Store {
     return database_->Commit();
   }
 
+  void AnswerRead(Read read) {
+    Result<std::vector<AuditRecord>> lines = open_error_;
+    if (database_) lines = database_->ReadAudit(read.max);
+    boost::asio::post(io_, [done = std::move(read.done), lines = std::move(lines)]() mutable {
+      done(std::move(lines));
+    });
+  }
+
   Result<StoreContents> LoadNow() {
     if (!database_) return open_error_;
     return database_->Load();
@@ -245,6 +286,8 @@ class StoreOnSqlite final : public Store {
   bool idle_ = false;
   bool stopping_ = false;
   std::promise<Result<StoreContents>>* load_ = nullptr;
+  std::vector<Read> reads_;
+  int reads_waited_ = 0;  // batches since one was answered
   StoreHealth health_;
 
   // The writer's alone, once it runs.

@@ -1,5 +1,5 @@
-// What the gateway must still know after a power cut: events, incidents, notes. SQLite with a
-// writer of its own.
+// What the gateway must still know after a power cut: events, incidents, notes, and who did what.
+// SQLite with a writer of its own.
 //
 // Writes are queued and committed together: one fsync serves all that arrived while the one before
 // ran. A write is durable when its `done` says so, and not before. The store never stops the
@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/audit.h"
 #include "model/event.h"
 
 namespace sentinel {
@@ -33,6 +34,7 @@ struct StoreOptions {
   // Kept; beyond, the oldest go.
   size_t events_max = 200'000;
   size_t closed_incidents_max = 10'000;
+  size_t audit_max = 10'000;
   // Loaded at start.
   size_t event_ids_loaded_max = 100'000;
   size_t closed_incidents_loaded_max = 100;
@@ -59,7 +61,8 @@ struct StoredIncident {
   std::string document;  // JSON; the store does not look inside
 };
 
-struct StoredNote {  // one of the few small things to know after a restart
+// One of the few small things to know after a restart. One that is put with an empty value is gone.
+struct StoredNote {
   std::string name;
   std::string value;
 };
@@ -104,9 +107,13 @@ struct StoreHealth {
   size_t queued_rows = 0;
 };
 
+// Questions to the store that wait for an answer; beyond it one is refused with kExhausted.
+constexpr size_t kStoreReadsMax = 16;
+
 class Store {
  public:
   using Done = std::function<void(Status)>;
+  using AuditRead = std::function<void(Result<std::vector<AuditRecord>>)>;
 
   // Fails only for a start that is wrong: the folder is missing, or a later version wrote the file.
   // A file that is corrupt is moved aside (`<path>.corrupt-<unix ms>`) and a new one begun; a disk
@@ -122,6 +129,11 @@ class Store {
   // Each Put replaces what was stored under the id.
   virtual void PutIncident(std::string id, std::string json_document, bool open, Done done) = 0;
   virtual void PutNote(StoredNote note, Done done) = 0;
+  virtual void AppendAudit(AuditRecord record, Done done) = 0;
+
+  // The newest `max` lines of the audit trail, newest first, with what was appended before unless
+  // the writer is far behind. `done` runs on the io_context, never from within the call.
+  virtual void ReadAudit(size_t max, AuditRead done) = 0;
 
   // Blocks; for the start.
   virtual Result<StoreContents> Load() = 0;

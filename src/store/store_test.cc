@@ -358,5 +358,63 @@ TEST_F(StoreTest, TheFileIsTheOwnersAlone) {
   }
 }
 
+TEST_F(StoreTest, TheAuditTrailIsReadNewestFirstAndOutlivesTheProcess) {
+  Open();
+  for (int i = 0; i < 3; ++i) {
+    store_->AppendAudit({WallTime{std::chrono::milliseconds(1000 + i)},
+                         {"li", "10.0.0.7"},
+                         AuditAction::kSilence,
+                         "s" + std::to_string(i),
+                         "host=n1"},
+                        Record());
+  }
+  std::vector<AuditRecord> lines;
+  auto read = [&](size_t max) {
+    done_.clear();
+    store_->ReadAudit(max, [&](Result<std::vector<AuditRecord>> answer) {
+      ASSERT_TRUE(answer.ok()) << answer.error().message;
+      lines = std::move(answer).value();
+      done_.push_back({});
+    });
+  };
+  AwaitDone(3);
+  read(2);
+  AwaitDone(1);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].subject, "s2");
+  EXPECT_EQ(lines[1].subject, "s1");
+  Open();
+  read(10);
+  AwaitDone(1);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2].at.since_epoch.count(), 1000);
+  EXPECT_EQ(lines[2].actor.by, "li");
+  EXPECT_EQ(lines[2].actor.from, "10.0.0.7");
+  EXPECT_EQ(lines[2].action, AuditAction::kSilence);
+  EXPECT_EQ(lines[2].detail, "host=n1");
+}
+
+TEST_F(StoreTest, TheAuditTrailKeepsItsNewestLines) {
+  options_.audit_max = 10;
+  Open();
+  for (int i = 0; i < 40; ++i) {
+    store_->AppendAudit({WallTime{}, {"li", ""}, AuditAction::kMute, std::to_string(i), ""},
+                        Record());
+  }
+  AwaitDone(40);
+  Open();  // the first rows written after a start look at the bounds
+  ASSERT_TRUE(AppendAndWait("e").ok());
+  EXPECT_EQ(Query("SELECT count(*) FROM audit"), "10\n");
+  EXPECT_EQ(Query("SELECT min(subject) FROM audit"), "30\n");
+}
+
+TEST_F(StoreTest, ANotePutEmptyIsGone) {
+  Open();
+  store_->PutNote({"silence/1", "{}"}, Record());
+  store_->PutNote({"silence/1", ""}, Record());
+  AwaitDone(2);
+  EXPECT_FALSE(Loaded().notes.contains("silence/1"));
+}
+
 }  // namespace
 }  // namespace sentinel
