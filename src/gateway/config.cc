@@ -115,6 +115,7 @@ void ReadRoute(TomlReader* reader, GatewayConfig* config) {
   Route route;
   reader->Text("rack", &route.rack);
   reader->Parsed("level", Level, &route.level);
+  reader->Texts("jobs", &route.jobs);
   reader->Texts("terminals", &route.terminals);
   if (route.terminals.empty()) reader->Wrong("terminals", "at least one is expected");
   for (const std::string& name : route.terminals) {
@@ -214,6 +215,12 @@ void ReadHost(TomlReader* reader, std::map<std::string, std::string>* names,
   reader->Whole("unit", 0, 1000, &host.unit);
   reader->Texts("terminals", &host.terminals);
   reader->Numbers("gpus", &host.gpus);
+  reader->Choice<NodeState>("state",
+                            {{NodeStateName(NodeState::kInService), NodeState::kInService},
+                             {NodeStateName(NodeState::kDrained), NodeState::kDrained},
+                             {NodeStateName(NodeState::kCordoned), NodeState::kCordoned},
+                             {NodeStateName(NodeState::kReserved), NodeState::kReserved}},
+                            &host.state);
   if (host.name.empty()) reader->Wrong("name", "a host name is expected");
   auto [other, first] = names->emplace(IdentityHost(host.name), host.name);
   if (!first) {

@@ -44,6 +44,7 @@ key_file = "/etc/o"
 [[routes]]
 rack = "A03"
 level = "P0"
+jobs = ["slurm:77.*"]
 terminals = ["hall-1"]
 [site]
 timezone = "Europe/Berlin"
@@ -64,6 +65,7 @@ text_zh = "风扇"
   EXPECT_EQ(config->agents[1].ToString(), "10.0.0.1:8081");
   EXPECT_EQ(config->terminals[0].address.ToString(), "10.0.0.9:80");
   EXPECT_EQ(config->routes[0].level, Severity::kP0);
+  EXPECT_EQ(config->routes[0].jobs, std::vector<std::string>{"slurm:77.*"});
   EXPECT_EQ(config->detection.late_history_min, 5u);
   EXPECT_EQ(config->detection.late_limit, std::chrono::seconds(20));
   EXPECT_EQ(config->incidents.voice_hold, std::chrono::seconds(5));
@@ -164,12 +166,17 @@ rack = "A03"
 unit = 12
 terminals = ["hall-1"]
 gpus = { "0000:3b:00.0" = 2 }
+state = "drained"
 )",
                               "inventory.toml");
   ASSERT_TRUE(hosts.ok()) << hosts.error().message;
   EXPECT_EQ(hosts->at(0).rack, "A03");
   EXPECT_EQ(hosts->at(0).unit, 12);
   EXPECT_EQ(hosts->at(0).gpus.at("0000:3b:00.0"), 2);
+  EXPECT_EQ(hosts->at(0).state, NodeState::kDrained);
+  auto odd = ParseInventory("[[host]]\nname='x'\nstate='broken'\n", "i");
+  ASSERT_FALSE(odd.ok());
+  EXPECT_THAT(odd.error().message, HasSubstr("in-service, drained, cordoned, reserved"));
   EXPECT_FALSE(ParseInventory("[[hosts]]\nname='x'\n", "i").ok());
 }
 

@@ -23,6 +23,7 @@
 #include "http/server.h"
 #include "web/incident_json.h"
 #include "web/metrics.h"
+#include "web/silence_json.h"
 #include "wire/event_json.h"
 
 namespace sentinel {
@@ -36,7 +37,8 @@ constexpr size_t kBatchRows = 1024;
 constexpr int kRoundsMax = 16;
 // Lines about incidents between two ticks; beyond it they are counted, and their number is logged.
 constexpr uint64_t kIncidentLinesMax = 200;
-constexpr const char* kMuteNote = "mute/";  // + terminal: until when it is silent, RFC 3339
+constexpr const char* kMuteNote = "mute/";        // + terminal: until when it is silent, RFC 3339
+constexpr const char* kSilenceNote = "silence/";  // + id: docs/formats/silences.md
 constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
 class GatewayOnLoop final : public Gateway, public AgentListener {
@@ -123,6 +125,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   void Ack(const std::string& agent, uint64_t spool_id, const IntakeAnswer& answer);
   void RestoreMute(const std::string& terminal, const std::string& until, Moment now);
   void KeepMutes();
+  void RestoreSilences(const std::map<std::string, std::string>& notes, Moment now);
+  void KeepActs(const IncidentBook::Actions& actions);
 
   boost::asio::io_context& io_;
   GatewayConfig config_;
@@ -167,6 +171,7 @@ Status GatewayOnLoop::Restore() {
   for (const Incident& incident : incidents) ids.push_back(incident.id);
   size_t count = incidents.size();
   Moment now = MomentNow();
+  RestoreSilences(contents.notes, now);
   book_.Restore(std::move(incidents), now);
   keeper_.Resume(contents.begun_last);
   for (const BegunIncident& begun : contents.begun_incidents) {
@@ -219,6 +224,38 @@ void GatewayOnLoop::KeepMutes() {
   });
 }
 
+void GatewayOnLoop::RestoreSilences(const std::map<std::string, std::string>& notes, Moment now) {
+  const std::string prefix = kSilenceNote;
+  for (auto it = notes.lower_bound(prefix); it != notes.end() && it->first.starts_with(prefix);
+       ++it) {
+    Result<Silence> silence = ParseSilence(it->second, now.wall);
+    if (silence.ok() && silence->id == it->first.substr(prefix.size())) {
+      book_.RestoreSilence(std::move(*silence), now);
+    } else {
+      spdlog::error("event=silence_unreadable note={} what=\"it is left out\"",
+                    LogValue(it->first));
+    }
+  }
+}
+
+// Silences, and what people did to alarms.
+void GatewayOnLoop::KeepActs(const IncidentBook::Actions& actions) {
+  for (const Silence& silence : actions.silences) {
+    store_->PutNote(
+        {kSilenceNote + silence.id, SilenceJson(silence, book_.silences().PhaseOf(silence))}, {});
+  }
+  for (const std::string& id : actions.silences_over) {
+    spdlog::info("event=silence_over id={}", LogValue(id));
+    store_->PutNote({kSilenceNote + id, ""}, {});
+  }
+  for (const AuditRecord& line : actions.audit) {
+    spdlog::info("event=act action={} by={} from={} subject={} detail={}",
+                 AuditActionName(line.action), LogValue(line.actor.by), LogValue(line.actor.from),
+                 LogValue(line.subject), LogValue(line.detail));
+    store_->AppendAudit(line, {});
+  }
+}
+
 void GatewayOnLoop::AddRoutes() {
   ApiDeps deps{book_,
                *store_,
@@ -250,6 +287,7 @@ void GatewayOnLoop::Turn() {
     touched.insert(touched.end(), actions.touched.begin(), actions.touched.end());
     keeper_.KeepLater(actions.later);
     if (actions.mutes_changed) KeepMutes();
+    KeepActs(actions);
     // What rings goes out before what is written.
     bool told = deliveries_.Pump(now);
     if (!told && actions.notifications.empty() && actions.cancels.empty()) break;

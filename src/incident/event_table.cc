@@ -156,21 +156,25 @@ const EventKind& EventTable::SpeakingFor(const Event& event) const {
   return event.gpu_util ? utilisation_drop() : unknown_;
 }
 
-Severity SeverityOf(const EventTable& table, const Event& event, JobPresence presence) {
+Level LevelOf(const EventTable& table, const Event& event, JobPresence presence) {
   const EventKind* kind = table.Find(event.event_type);
   bool by_utilisation = kind == nullptr || event.event_type == kUtilisationDrop;
   if (by_utilisation && event.gpu_util) {
-    // A card without a job is idle by right.
-    if (*event.gpu_util >= kUtilisationFloor || presence == JobPresence::kNone) {
-      return kind == nullptr ? table.unknown().severity : Severity::kP1;
+    const Severity idle = kind == nullptr ? table.unknown().severity : Severity::kP1;
+    if (*event.gpu_util >= kUtilisationFloor) {
+      return {idle, "its utilisation is not below 5 per cent"};
     }
-    return table.utilisation_drop().severity;
+    // A card without a job is idle by right.
+    if (presence == JobPresence::kNone) {
+      return {idle, "its utilisation is low, but an agent says that no job runs there"};
+    }
+    return {table.utilisation_drop().severity, "its utilisation is below 5 per cent"};
   }
-  if (kind == nullptr) return table.unknown().severity;
+  if (kind == nullptr) return {table.unknown().severity, "the table has no row for its type"};
   if (event.event_type == "NVSWITCH_ERROR" && SaysNotFatal(event)) {
-    return std::min(kind->severity, Severity::kP1);
+    return {std::min(kind->severity, Severity::kP1), "its sender says that it is not fatal"};
   }
-  return kind->severity;
+  return {kind->severity, "the table's row for its type"};
 }
 
 std::string_view EventTypeOf(HangClass hang_class) {

@@ -61,8 +61,12 @@ constexpr double kUtilisationFloor = 5.0;
 
 enum class JobPresence : uint8_t { kUnknown, kNone, kRunning };
 
-// How loud an event is. `presence`: what an agent says of jobs on that host.
-Severity SeverityOf(const EventTable& table, const Event& event, JobPresence presence);
+// How loud an event is, and why, for people. `presence`: what an agent says of jobs on that host.
+struct Level {
+  Severity severity = Severity::kP1;
+  std::string_view why;
+};
+Level LevelOf(const EventTable& table, const Event& event, JobPresence presence);
 
 // The event type a verdict of this class is reported as.
 std::string_view EventTypeOf(HangClass hang_class);

@@ -16,7 +16,7 @@ Event Of(std::string type, std::optional<double> util = std::nullopt) {
 }
 
 Severity Level(const Event& event, JobPresence presence = JobPresence::kUnknown) {
-  return SeverityOf(EventTable(), event, presence);
+  return LevelOf(EventTable(), event, presence).severity;
 }
 
 TEST(EventTable, EveryTypeHasTheContractsLevelAndWordsInBothLanguages) {

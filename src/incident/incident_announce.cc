@@ -37,15 +37,17 @@ bool IncidentBook::WindowOpen(const std::string& identity, const std::string& te
   return it != windows_.end() && now - it->second < WindowOf(identity, now);
 }
 
+Site::Sight IncidentBook::SightOf(const Incident& incident) {
+  return {incident.culprit.rack, incident.culprit.host, incident.severity, incident.job};
+}
+
 void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
   const Incident& incident = entry.incident;
-  if (incident.severity < Severity::kP1) return;
+  if (incident.severity < Severity::kP1 || incident.quiet) return;
   // What is wrong with a terminal is for all the others, whatever the routes say.
   bool of_terminal = incident.event_type == "TERMINAL_UNREACHABLE";
   std::vector<std::string> terminals =
-      of_terminal
-          ? site_.terminals()
-          : site_.TerminalsFor(incident.culprit.rack, incident.culprit.host, incident.severity);
+      of_terminal ? site_.terminals() : site_.TerminalsFor(SightOf(incident));
   bool held = entry.voice_at && now.mono < *entry.voice_at;
   for (const std::string& terminal : terminals) {
     if (of_terminal && terminal == incident.culprit.host) continue;
@@ -71,29 +73,55 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
           windows_[{incident.identity, terminal}] + WindowOf(incident.identity, now.mono);
       entry.voice_at = std::max(entry.voice_at.value_or(ends), ends);
     }
+    if (incident.state == IncidentState::kAcknowledged) {
+      Notify(entry, terminal, told, incident.severity, LightMessage(incident.severity, true, text),
+             now);
+      continue;
+    }
     const Voice voice = silent ? Voice::kNone : VoiceOf(entry, terminal, told, now);
     if (voice == Voice::kNone && reason == NotifyReason::kRepeated) continue;
     Notify(entry, terminal, told, incident.severity, Sounding(voice, incident.severity, text), now);
   }
 }
 
-IncidentBook::Voice IncidentBook::VoiceOf(Entry& entry, const std::string& terminal,
-                                          NotifyReason reason, Moment now) {
-  const bool critical = entry.incident.severity == Severity::kP0;
-  if (quiet_ && !critical) return Voice::kNone;
+IncidentBook::Voice IncidentBook::VoiceAt(Severity severity, const std::string& terminal,
+                                          NotifyReason reason, Instant now,
+                                          std::string* why) const {
+  const bool critical = severity == Severity::kP0;
+  if (quiet_ && !critical) {
+    *why = "quiet hours: only P0 is spoken";
+    return Voice::kNone;
+  }
   if (!mutes_.contains(terminal)) return Voice::kAsItIs;
   const bool news = reason != NotifyReason::kRepeated && reason != NotifyReason::kCorrected;
-  if (!critical || !news || policy_.strict_mute) return Voice::kNone;
+  if (!critical || !news || policy_.strict_mute) {
+    *why = "the terminal is muted";
+    return Voice::kNone;
+  }
   auto last = mute_breaks_.find(terminal);
-  if (last != mute_breaks_.end() && now.mono - last->second < policy_.mute_break_gap) {
+  if (last != mute_breaks_.end() && now - last->second < policy_.mute_break_gap) {
+    *why = "the terminal is muted, and a new P0 has just been heard there";
+    return Voice::kNone;
+  }
+  *why = "the terminal is muted: a new P0 is heard once";
+  return Voice::kOnce;
+}
+
+IncidentBook::Voice IncidentBook::VoiceOf(Entry& entry, const std::string& terminal,
+                                          NotifyReason reason, Moment now) {
+  std::string why;
+  const Voice voice = VoiceAt(entry.incident.severity, terminal, reason, now.mono, &why);
+  if (voice == Voice::kOnce) mute_breaks_[terminal] = now.mono;
+  auto last = mute_breaks_.find(terminal);
+  const bool news = reason != NotifyReason::kRepeated && reason != NotifyReason::kCorrected;
+  if (voice == Voice::kNone && mutes_.contains(terminal) && last != mute_breaks_.end() && news &&
+      entry.incident.severity == Severity::kP0 && !policy_.strict_mute) {
     // Its turn to be heard comes.
     Instant next = last->second + policy_.mute_break_gap;
     entry.voice_at = std::max(entry.voice_at.value_or(next), next);
     Wake(entry, Alarm::kVoice, *entry.voice_at);
-    return Voice::kNone;
   }
-  mute_breaks_[terminal] = now.mono;
-  return Voice::kOnce;
+  return voice;
 }
 
 TerminalMessage IncidentBook::Sounding(Voice voice, Severity severity, const std::string& text) {
@@ -137,7 +165,12 @@ void IncidentBook::Notify(Entry& entry, const std::string& terminal, NotifyReaso
 }
 
 void IncidentBook::TellClosed(Entry& entry, CloseReason reason, Moment now) {
-  bool green_due = reason == CloseReason::kMoved && entry.incident.severity == Severity::kP0;
+  TellDark(entry, NotifyReason::kResolved,
+           reason == CloseReason::kMoved && entry.incident.severity == Severity::kP0, now);
+}
+
+// Light off wherever it may be on; green where it was the last announced P0 and that is due.
+void IncidentBook::TellDark(Entry& entry, NotifyReason told, bool green_due, Moment now) {
   for (auto& [terminal, lamp] : entry.lamps) {
     bool last_p0 = false;
     if (lamp.announced_p0) {
@@ -151,19 +184,18 @@ void IncidentBook::TellClosed(Entry& entry, CloseReason reason, Moment now) {
       lamp.pending.clear();
       continue;
     }
-    Notify(entry, terminal, NotifyReason::kResolved, Severity::kNormal,
+    Notify(entry, terminal, told, Severity::kNormal,
            green ? RecoveredMessage(policy_.table, policy_.language) : OffMessage(policy_.language),
            now);
     lamp.shown = false;
     lamp.announced = false;
-    lamp.attempted = false;
   }
   Extinguish(entry);
 }
 
 void IncidentBook::SpeakHeld(Entry& entry, Moment now) {
   entry.voice_at.reset();
-  if (entry.incident.state != IncidentState::kOpen) return;
+  if (entry.incident.state != IncidentState::kOpen || entry.incident.quiet) return;
   for (auto& [terminal, lamp] : entry.lamps) {
     if (lamp.announced) continue;
     // Where even the light has not arrived, this is the first it will hear.

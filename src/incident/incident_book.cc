@@ -80,6 +80,9 @@ void IncidentBook::Open(Entry& entry, Severity severity, Moment now) {
   entry.incident.severity = severity;
   entry.incident.opened = now;
   IndexOpen(entry);
+  entry.incident.quiet = QuietFor(entry.incident, entry.source);
+  // What does not ring is more than its event: it is kept for itself.
+  if (entry.incident.quiet) keeping_ = Keeping::kNow;
   Changed(entry, IncidentChange::kOpened);
   entry.turned_unstable = entry.source != Source::kAgent && severity >= Severity::kP1 &&
                           flaps_.OnOpened(entry.incident.identity, now.mono);
@@ -182,6 +185,7 @@ void IncidentBook::UnindexOpen(const Entry& entry) {
 void IncidentBook::Advance(Moment now) {
   EndMutes(now);
   FollowQuietHours(now);
+  FollowSilences(now);
   while (!timers_.empty() && std::get<Instant>(*timers_.begin()) <= now.mono) {
     Timer timer = *timers_.begin();
     timers_.erase(timers_.begin());
@@ -214,6 +218,7 @@ void IncidentBook::Advance(Moment now) {
 std::optional<Instant> IncidentBook::NextWake() const {
   std::optional<Instant> wake = quiet_changes_;
   auto earlier = [&wake](Instant at) { wake = std::min(wake.value_or(at), at); };
+  if (std::optional<Instant> change = silences_.NextChange()) earlier(*change);
   if (!timers_.empty()) earlier(std::get<Instant>(*timers_.begin()));
   for (const auto& [terminal, until] : mutes_) earlier(until.mono);
   return wake;

@@ -23,9 +23,12 @@
 
 #include "base/time.h"
 #include "incident/event_table.h"
+#include "incident/explanation.h"
 #include "incident/flap_watch.h"
 #include "incident/quiet_hours.h"
+#include "incident/silence_book.h"
 #include "incident/site.h"
+#include "model/audit.h"
 #include "model/event.h"
 #include "model/incident.h"
 #include "model/verdict.h"
@@ -121,12 +124,31 @@ class IncidentBook {
   int Acknowledge(const std::string& terminal, const std::vector<std::string>& incidents,
                   const std::string& by, WallTime pressed, Moment now);
 
+  // The same of a person who is not at a terminal: these incidents are acknowledged on all of them,
+  // and no terminal is muted. Returns how many.
+  int AcknowledgeAs(const Actor& actor, const std::vector<std::string>& incidents, Moment now);
+
   // Until when a terminal is silent, by its name; those that are not are absent.
   const std::map<std::string, Moment>& mutes() const { return mutes_; }
-  // From an earlier process, or by command; one that is over has no effect.
+  // From an earlier process; one that is over has no effect.
   void Mute(const std::string& terminal, WallTime until, Moment now);
+  // By somebody's command; never longer than a press of the button would mute.
+  void MuteAs(const Actor& actor, const std::string& terminal, WallTime until, Moment now);
   // What still burns there is told once, as at the end of any mute.
   void Unmute(const std::string& terminal, Moment now);
+  void UnmuteAs(const Actor& actor, const std::string& terminal, Moment now);
+
+  // What a silence covers opens and counts as ever, with its reason (Incident::quiet), and no
+  // terminal is told. What burns already goes dark when it begins; what still burns when it ends is
+  // announced. See SilenceBook for what is refused.
+  Result<Silence> AddSilence(const Actor& actor, Silence silence, Moment now);
+  Status EndSilence(const Actor& actor, const std::string& id, Moment now);
+  const SilenceBook& silences() const { return silences_; }
+  // From an earlier process; before Restore and Rebegin.
+  void RestoreSilence(Silence silence, Moment now);
+
+  // What this event would do now, and why; nothing is changed by asking.
+  Explanation Explain(const Event& event, JobPresence presence, Moment now) const;
 
   // A terminal no longer answers (the others are told, and take over what only it would have
   // shown), or answers again.
@@ -166,6 +188,9 @@ class IncidentBook {
     std::vector<std::string> later;    // to be kept when there is time: what is lost with them
                                        // comes about again after a restart
     bool mutes_changed = false;
+    std::vector<Silence> silences;           // new or changed: to be kept
+    std::vector<std::string> silences_over;  // ids: to be forgotten
+    std::vector<AuditRecord> audit;          // to be kept
   };
   Actions TakeActions();
   // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
@@ -240,6 +265,10 @@ class IncidentBook {
   EventOutcome OnRecovery(const Event& event, Moment now);
   Entry* FirstOfCards(const Entry& entry, const Event& event, Instant at);
   void DescribeEvent(Entry& entry, const Event& event);
+  std::vector<std::string> EndedBy(const Event& event) const;
+  void DescribePlace(Incident& incident, const Event& event) const;
+  std::string Sentence(const Event& event, const std::string& rack, const std::string& host,
+                       const std::set<int>& cards) const;
   std::string SentenceOf(const Entry& entry, const Event& event);
   void DescribeVerdict(Entry& entry, const Verdict& verdict);
   Entry* Adopt(const Verdict& verdict);
@@ -251,19 +280,32 @@ class IncidentBook {
   void UnindexOpen(const Entry& entry);
   void MakeRoom(Moment now);
   void ForgetClosed();
+  std::optional<Quieting> QuietFor(const Incident& incident, Source source) const;
+  bool OutOfService(const SilenceSubject::Place& place, std::string* by) const;
+  void Reconsider(Entry& entry, Moment now);
+  void FollowSilences(Moment now);
+  int AcknowledgeAll(const std::vector<std::string>& ids, const Actor& actor,
+                     const std::string& terminal, Moment now);
+  void Trail(const Actor& actor, AuditAction action, std::string subject, std::string detail,
+             Moment now);
   void Touch(const Entry& entry);
   void Changed(const Entry& entry, IncidentChange change);
 
   // incident_announce.cc, incident_deliveries.cc, incident_terminals.cc: who is told.
+  static Site::Sight SightOf(const Incident& incident);
   void Announce(Entry& entry, NotifyReason reason, Moment now);
   void Notify(Entry& entry, const std::string& terminal, NotifyReason reason, Severity severity,
               TerminalMessage message, Moment now);
   Voice VoiceOf(Entry& entry, const std::string& terminal, NotifyReason reason, Moment now);
+  // How a message about something so severe would sound there, and why it would not as it is.
+  Voice VoiceAt(Severity severity, const std::string& terminal, NotifyReason reason, Instant now,
+                std::string* why) const;
   static TerminalMessage Sounding(Voice voice, Severity severity, const std::string& text);
   bool Suppressed(const Entry& entry, const Lamp& lamp, Instant now) const;
   Duration WindowOf(const std::string& identity, Instant now) const;
   bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
+  void TellDark(Entry& entry, NotifyReason told, bool green_due, Moment now);
   void SpeakHeld(Entry& entry, Moment now);
   void Repeat(Entry& entry, Moment now);
   void WakeForRepeat(Entry& entry, Moment now);
@@ -305,6 +347,8 @@ class IncidentBook {
   std::optional<Instant> quiet_changes_;        // when quiet hours begin or end next
   bool quiet_ = false;
   FlapWatch flaps_;  // of events; every hang is news
+  SilenceBook silences_;
+  bool reconsider_all_ = false;  // what an earlier process kept was judged by its silences
   struct CardGroup {
     std::string first;  // the incident that speaks for all
     Instant until;

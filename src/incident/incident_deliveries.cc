@@ -45,10 +45,12 @@ void IncidentBook::OnDelivered(const std::string& message, Moment now) {
   if (lamp.pending == message) lamp.pending.clear();
   lamp.failed.reset();
   Touch(*entry);
+  // It is dark, and knows.
+  if (notification.severity == Severity::kNormal && lamp.pending.empty()) lamp.attempted = false;
   if (!IsAlarm(notification.reason)) return;
   lamp.window_from = now.mono;
   if (!incident.delivered) incident.delivered = now;
-  if (incident.state == IncidentState::kClosed) {
+  if (incident.state == IncidentState::kClosed || incident.quiet) {
     // It overtook its own end; the message that ends it is already under way.
     KeepWindows(*entry, now);
     return;
@@ -108,6 +110,7 @@ void IncidentBook::GiveUp(const std::string& message, const std::string& error, 
 void IncidentBook::TakeOver(Entry& entry, const std::string& lost, Moment now) {
   const Incident& incident = entry.incident;
   if (incident.state != IncidentState::kOpen || incident.severity < Severity::kP1) return;
+  if (incident.quiet) return;
   for (const auto& [terminal, lamp] : entry.lamps) {
     if (terminal != lost && (lamp.shown || !lamp.pending.empty())) return;
   }

@@ -11,7 +11,7 @@ namespace sentinel {
 
 IncidentBook::EventOutcome IncidentBook::OnEvent(const Event& event, JobPresence presence,
                                                  Moment now) {
-  Severity severity = SeverityOf(policy_.table, event, presence);
+  Severity severity = LevelOf(policy_.table, event, presence).severity;
   if (event.event_type == "LINK_DOWN" || event.event_type == "LINK_FLAP") {
     OnPortEvent(event.node_host, now);
   }
@@ -29,7 +29,8 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
     MakeRoom(now);
     Entry& created = Create(std::move(identity), Source::kEvent, now);
     Begin(created, event, severity, now, now);
-    return {false, created.incident.id, true, created.incident.occurrence};
+    const bool only_its_event = !created.incident.quiet;
+    return {false, created.incident.id, only_its_event, created.incident.occurrence};
   }
 
   std::string id = entry->incident.id;
@@ -108,14 +109,15 @@ void IncidentBook::Rebegin(const Event& event, uint64_t occurrence, WallTime at,
   Duration age = std::max(Duration(0), Duration(now.wall.since_epoch - at.since_epoch));
   Moment then{now.mono - age, at};
   Entry& entry = Create(std::move(identity), Source::kEvent, occurrence);
-  Begin(entry, event, SeverityOf(policy_.table, event, JobPresence::kUnknown), then, now);
+  Begin(entry, event, LevelOf(policy_.table, event, JobPresence::kUnknown).severity, then, now);
 }
 
 bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, Moment now) {
   Entry* entry = FindEntry(incident);
   if (entry == nullptr || entry->incident.state == IncidentState::kClosed) return false;
   if (severity > entry->incident.severity) return false;
-  if (entry->incident.state == IncidentState::kOpen && entry->incident.severity >= Severity::kP1) {
+  if (entry->incident.state == IncidentState::kOpen && entry->incident.severity >= Severity::kP1 &&
+      !entry->incident.quiet) {
     for (const auto& [terminal, lamp] : entry->lamps) {
       if (!Suppressed(*entry, lamp, now.mono)) return false;
     }
@@ -129,29 +131,32 @@ bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, M
   return true;
 }
 
-IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment now) {
-  // Either word ends whatever is open there, whatever its type; only RECOVERED (or another type of
-  // the level NORMAL) says by itself that the job moves again.
-  bool moving = event.state == EventState::kFiring || event.event_type == "RECOVERED";
+// Either word ends whatever is open there, whatever its type.
+std::vector<std::string> IncidentBook::EndedBy(const Event& event) const {
   std::string rack = SpokenRack(event.cluster_rack);
   std::vector<std::string> ending;
   if (!event.job_id.empty()) {
     auto of_job = open_by_job_.find(event.job_id);
     if (of_job != open_by_job_.end()) ending.assign(of_job->second.begin(), of_job->second.end());
   }
-  if (ending.empty()) {
-    auto of_host = open_by_host_.find(IdentityHost(event.node_host));
-    if (of_host != open_by_host_.end()) {
-      for (const std::string& id : of_host->second) {
-        const Entry& entry = *FindEntry(id);
-        const std::string& its_rack = entry.incident.culprit.rack;
-        bool same_rack = rack.empty() || its_rack.empty() || rack == its_rack;
-        // What we observe ourselves ends when we observe it: nobody can tell us that an agent is
-        // heard again.
-        if (entry.source != Source::kOwn && same_rack) ending.push_back(id);
-      }
-    }
+  if (!ending.empty()) return ending;
+  auto of_host = open_by_host_.find(IdentityHost(event.node_host));
+  if (of_host == open_by_host_.end()) return ending;
+  for (const std::string& id : of_host->second) {
+    const Entry& entry = *entries_.at(id);
+    const std::string& its_rack = entry.incident.culprit.rack;
+    bool same_rack = rack.empty() || its_rack.empty() || rack == its_rack;
+    // What we observe ourselves ends when we observe it: nobody can tell us that an agent is heard
+    // again.
+    if (entry.source != Source::kOwn && same_rack) ending.push_back(id);
   }
+  return ending;
+}
+
+IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment now) {
+  // Only RECOVERED (or another type of the level NORMAL) says by itself that the job moves again.
+  bool moving = event.state == EventState::kFiring || event.event_type == "RECOVERED";
+  const std::vector<std::string> ending = EndedBy(event);
   EventOutcome outcome{ending.empty(), ending.empty() ? "" : ending.front()};
   for (const std::string& id : ending) {
     Entry& entry = *FindEntry(id);
@@ -165,6 +170,19 @@ IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment n
 
 void IncidentBook::DescribeEvent(Entry& entry, const Event& event) {
   Incident& incident = entry.incident;
+  DescribePlace(incident, event);
+  entry.host_key = IdentityHost(event.node_host);
+  incident.evidence.clear();
+  if (!event.evidence.empty()) {
+    std::string line = Sanitise(event.evidence, 200);
+    incident.evidence.push_back({line, line});
+  }
+  const std::string& rack = incident.culprit.rack;
+  entry.place = rack + '\n' + site_.SpokenHost(rack, event.node_host);
+  incident.text = SentenceOf(entry, event);
+}
+
+void IncidentBook::DescribePlace(Incident& incident, const Event& event) const {
   const HostEntry* host = site_.FindHost(event.node_host);
   incident.event_type = event.event_type;
   incident.job = event.job_id;
@@ -181,15 +199,6 @@ void IncidentBook::DescribeEvent(Entry& entry, const Event& event) {
     auto card = host->gpus.find(event.pci);
     if (!culprit.gpu && card != host->gpus.end()) culprit.gpu = card->second;
   }
-  entry.host_key = IdentityHost(event.node_host);
-  incident.evidence.clear();
-  if (!event.evidence.empty()) {
-    std::string line = Sanitise(event.evidence, 200);
-    incident.evidence.push_back({line, line});
-  }
-
-  entry.place = culprit.rack + '\n' + site_.SpokenHost(culprit.rack, event.node_host);
-  incident.text = SentenceOf(entry, event);
 }
 
 // Of the event, about all the cards that the entry speaks for.
@@ -197,9 +206,14 @@ std::string IncidentBook::SentenceOf(const Entry& entry, const Event& event) {
   const IncidentCulprit& culprit = entry.incident.culprit;
   std::set<int> cards = entry.cards;
   if (culprit.gpu) cards.insert(*culprit.gpu);
+  return Sentence(event, culprit.rack, site_.SpokenHost(culprit.rack, event.node_host), cards);
+}
+
+std::string IncidentBook::Sentence(const Event& event, const std::string& rack,
+                                   const std::string& host, const std::set<int>& cards) const {
   SpeechFields fields;
-  fields.rack = culprit.rack;
-  fields.host = site_.SpokenHost(culprit.rack, event.node_host);
+  fields.rack = rack;
+  fields.host = host;
   for (int card : cards) {
     if (!fields.gpu.empty()) fields.gpu += policy_.language == Language::kChinese ? "、" : ", ";
     fields.gpu += std::to_string(card);

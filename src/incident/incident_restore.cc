@@ -30,9 +30,9 @@ void IncidentBook::KeepWindows(const Entry& entry, Moment now) {
 void IncidentBook::WelcomeNewTerminals(Entry& entry, Moment now) {
   const Incident& incident = entry.incident;
   if (incident.severity < Severity::kP1 || entry.source == Source::kOwn) return;
+  if (incident.quiet) return;
   bool acknowledged = incident.state == IncidentState::kAcknowledged;
-  for (const std::string& terminal :
-       site_.TerminalsFor(incident.culprit.rack, incident.culprit.host, incident.severity)) {
+  for (const std::string& terminal : site_.TerminalsFor(SightOf(incident))) {
     if (entry.lamps.contains(terminal)) continue;
     Notify(entry, terminal, NotifyReason::kFirst, incident.severity,
            acknowledged ? LightMessage(incident.severity, true, incident.text)
@@ -120,7 +120,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
         lamp.announced_p0 = true;
         ++announced_p0_[terminal];
       }
-      held = held || (lamp.shown && !lamp.announced && lamp.pending.empty());
+      held = held || (lamp.shown && !lamp.announced && lamp.pending.empty() && !kept.quiet);
     }
     if (held) {
       entry.voice_at = (kept.opened ? kept.opened->mono : now.mono) + policy_.voice_hold;
@@ -131,6 +131,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     WelcomeNewTerminals(entry, now);
   }
   ForgetClosed();
+  reconsider_all_ = true;
 }
 
 }  // namespace sentinel

@@ -26,6 +26,28 @@ int IncidentBook::Acknowledge(const std::string& terminal,
     if (it == burning_.end()) return 0;
     for (const BurningKey& key : it->second) ids.push_back(std::get<2>(key));
   }
+  const Actor actor{by, terminal};
+  const int acknowledged = AcknowledgeAll(ids, actor, terminal, now);
+  auto burning = burning_.find(terminal);
+  if (acknowledged > 0 || (burning != burning_.end() && !burning->second.empty())) {
+    Duration ago = now.wall.since_epoch - pressed.since_epoch;
+    const bool late = ago >= kPressClockSlack;
+    const Duration left = late ? policy_.mute - ago + kPressClockSlack : policy_.mute + kMuteMargin;
+    const WallTime until = now.wall + Millis(left);
+    Mute(terminal, until, now);
+    Trail(actor, AuditAction::kMute, terminal, "until " + FormatRfc3339(until), now);
+  }
+  return acknowledged;
+}
+
+int IncidentBook::AcknowledgeAs(const Actor& actor, const std::vector<std::string>& incidents,
+                                Moment now) {
+  return AcknowledgeAll(incidents, actor, "", now);
+}
+
+// The terminal with the button knows already; "" for somebody who is at none.
+int IncidentBook::AcknowledgeAll(const std::vector<std::string>& ids, const Actor& actor,
+                                 const std::string& terminal, Moment now) {
   int acknowledged = 0;
   for (const std::string& id : ids) {
     Entry* found = FindEntry(id);
@@ -33,27 +55,27 @@ int IncidentBook::Acknowledge(const std::string& terminal,
     Entry& entry = *found;
     if (entry.incident.severity < Severity::kP1) continue;
     entry.incident.state = IncidentState::kAcknowledged;
-    entry.incident.acknowledged = Acknowledgement{by, terminal, now.wall};
+    entry.incident.acknowledged = Acknowledgement{actor.by, actor.from, now.wall};
     for (const auto& [name, lamp] : entry.lamps) {
       if (lamp.burning) Burn(entry, name);
     }
     Changed(entry, IncidentChange::kAcknowledged);
+    Trail(actor, AuditAction::kAcknowledge, id, entry.incident.event_type, now);
     ++acknowledged;
+    if (entry.incident.quiet) continue;
     for (auto& [name, lamp] : entry.lamps) {
-      // The terminal with the button knows; one that is still being told is told the quiet form.
+      // One that is still being told is told the quiet form.
       if (name == terminal && lamp.pending.empty()) continue;
       Notify(entry, name, NotifyReason::kAcknowledged, entry.incident.severity,
              LightMessage(entry.incident.severity, true, entry.incident.text), now);
     }
   }
-  auto burning = burning_.find(terminal);
-  if (acknowledged > 0 || (burning != burning_.end() && !burning->second.empty())) {
-    Duration ago = now.wall.since_epoch - pressed.since_epoch;
-    const bool late = ago >= kPressClockSlack;
-    const Duration left = late ? policy_.mute - ago + kPressClockSlack : policy_.mute + kMuteMargin;
-    Mute(terminal, now.wall + Millis(left), now);
-  }
   return acknowledged;
+}
+
+void IncidentBook::Trail(const Actor& actor, AuditAction action, std::string subject,
+                         std::string detail, Moment now) {
+  actions_.audit.push_back({now.wall, actor, action, std::move(subject), std::move(detail)});
 }
 
 void IncidentBook::Mute(const std::string& terminal, WallTime until, Moment now) {
@@ -66,6 +88,18 @@ void IncidentBook::Mute(const std::string& terminal, WallTime until, Moment now)
   if (!fresh && place->second.mono >= end.mono) return;
   place->second = end;
   actions_.mutes_changed = true;
+}
+
+void IncidentBook::MuteAs(const Actor& actor, const std::string& terminal, WallTime until,
+                          Moment now) {
+  Mute(terminal, until, now);
+  Trail(actor, AuditAction::kMute, terminal, "until " + FormatRfc3339(until), now);
+}
+
+void IncidentBook::UnmuteAs(const Actor& actor, const std::string& terminal, Moment now) {
+  if (!mutes_.contains(terminal)) return;
+  Unmute(terminal, now);
+  Trail(actor, AuditAction::kUnmute, terminal, "", now);
 }
 
 void IncidentBook::Unmute(const std::string& terminal, Moment now) {

@@ -86,6 +86,9 @@ void IncidentBook::Refine(Entry& entry, const Verdict& verdict, Severity severit
     incident.severity = severity;
     IndexOpen(entry);
   }
+  const bool was_quiet = incident.quiet.has_value();
+  Reconsider(entry, now);
+  if (was_quiet || incident.quiet) return;
   const EventKind* kind = policy_.table.Find(incident.event_type);
   bool hold = MayHealItself(kind, verdict) || PortMovedLately(incident, now);
   if (severity > old) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "incident/glob.h"
 #include "incident/speech_text.h"
 
 namespace sentinel {
@@ -10,10 +11,22 @@ namespace {
 
 constexpr size_t kFullNameMax = 64;  // characters
 
-void AddNew(std::vector<std::string>* list, const std::vector<std::string>& more) {
+void AddNew(std::vector<Site::Chosen>* list, const std::vector<std::string>& more,
+            const std::string& why) {
   for (const std::string& name : more) {
-    if (std::find(list->begin(), list->end(), name) == list->end()) list->push_back(name);
+    const bool known = std::any_of(list->begin(), list->end(),
+                                   [&](const auto& chosen) { return chosen.terminal == name; });
+    if (!known) list->push_back({name, why});
   }
+}
+
+bool Fits(const Route& route, const Site::Sight& sight) {
+  if (!route.rack.empty() && SpokenRack(route.rack) != SpokenRack(sight.rack)) return false;
+  if (route.level && *route.level != sight.severity) return false;
+  if (route.jobs.empty()) return true;
+  return !sight.job.empty() &&
+         std::any_of(route.jobs.begin(), route.jobs.end(),
+                     [&](const std::string& glob) { return FitsGlob(glob, sight.job); });
 }
 
 }  // namespace
@@ -35,17 +48,28 @@ const HostEntry* Site::FindHost(std::string_view host) const {
   return it == hosts_.end() ? nullptr : &it->second;
 }
 
-std::vector<std::string> Site::TerminalsFor(std::string_view rack, std::string_view host,
-                                            Severity severity) const {
-  const HostEntry* entry = FindHost(host);
-  if (entry != nullptr && !entry->terminals.empty()) return entry->terminals;
-  std::vector<std::string> chosen;
-  for (const Route& route : routes_) {
-    bool rack_fits = route.rack.empty() || SpokenRack(route.rack) == SpokenRack(rack);
-    bool level_fits = !route.level || *route.level == severity;
-    if (rack_fits && level_fits) AddNew(&chosen, route.terminals);
+std::vector<Site::Chosen> Site::Choose(const Sight& sight) const {
+  std::vector<Chosen> chosen;
+  const HostEntry* entry = FindHost(sight.host);
+  if (entry != nullptr && !entry->terminals.empty()) {
+    AddNew(&chosen, entry->terminals, "the inventory gives this host its own terminals");
+    return chosen;
   }
-  return chosen.empty() ? terminals_ : chosen;
+  for (size_t i = 0; i < routes_.size(); ++i) {
+    if (Fits(routes_[i], sight)) {
+      AddNew(&chosen, routes_[i].terminals, "route " + std::to_string(i + 1) + " fits");
+    }
+  }
+  if (chosen.empty()) {
+    AddNew(&chosen, terminals_, routes_.empty() ? "there are no routes" : "no route fits");
+  }
+  return chosen;
+}
+
+std::vector<std::string> Site::TerminalsFor(const Sight& sight) const {
+  std::vector<std::string> names;
+  for (Chosen& chosen : Choose(sight)) names.push_back(std::move(chosen.terminal));
+  return names;
 }
 
 std::string Site::SpokenHost(std::string_view rack, std::string_view host) {

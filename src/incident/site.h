@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/severity.h"
+#include "model/silence.h"
 
 namespace sentinel {
 
@@ -19,12 +20,14 @@ struct HostEntry {
   std::string alias;                   // spoken instead of the name; empty: none
   std::vector<std::string> terminals;  // empty: by the routes
   std::map<std::string, int> gpus;     // PCI id -> card number
+  NodeState state = NodeState::kInService;
 };
 
 // Matches what it states; a route that states nothing matches all.
 struct Route {
   std::string rack;
   std::optional<Severity> level;
+  std::vector<std::string> jobs;  // globs, any of them; what belongs to no job fits none
   std::vector<std::string> terminals;
 };
 
@@ -38,10 +41,21 @@ class Site {
   // By the name it is known by; a generated suffix makes no difference.
   const HostEntry* FindHost(std::string_view host) const;
 
+  // What is to be shown: where it is, how severe, whose.
+  struct Sight {
+    std::string_view rack;
+    std::string_view host;
+    Severity severity;
+    std::string_view job;
+  };
+  struct Chosen {
+    std::string terminal;
+    std::string why;  // for people
+  };
   // Those of the host, else those of every route that matches, else all. A rack is compared as it
   // is spoken.
-  std::vector<std::string> TerminalsFor(std::string_view rack, std::string_view host,
-                                        Severity severity) const;
+  std::vector<Chosen> Choose(const Sight& sight) const;
+  std::vector<std::string> TerminalsFor(const Sight& sight) const;
 
   // What to call a host of a rack aloud: its alias, its clean name, or, where another host of that
   // rack in the inventory or heard of would sound the same, the name it is known by: cut like a

@@ -128,12 +128,27 @@ TEST(Site, RoutesChooseByRackAndLevelAndAllIsTheDefault) {
   host.name = "n9";
   host.terminals = {"office"};
   Site site({"hall-a", "hall-b", "office"},
-            {{"A03", std::nullopt, {"hall-a"}}, {"", Severity::kP0, {"office"}}}, {host});
+            {{"A03", std::nullopt, {}, {"hall-a"}}, {"", Severity::kP0, {}, {"office"}}}, {host});
   using Names = std::vector<std::string>;
-  EXPECT_EQ(site.TerminalsFor("机架A03", "n1", Severity::kP1), (Names{"hall-a"}));
-  EXPECT_EQ(site.TerminalsFor("A03", "n1", Severity::kP0), (Names{"hall-a", "office"}));
-  EXPECT_EQ(site.TerminalsFor("B01", "n1", Severity::kP1), (Names{"hall-a", "hall-b", "office"}));
-  EXPECT_EQ(site.TerminalsFor("A03", "n9-5f7c9d8b4a", Severity::kP1), (Names{"office"}));
+  EXPECT_EQ(site.TerminalsFor({"机架A03", "n1", Severity::kP1, ""}), (Names{"hall-a"}));
+  EXPECT_EQ(site.TerminalsFor({"A03", "n1", Severity::kP0, ""}), (Names{"hall-a", "office"}));
+  EXPECT_EQ(site.TerminalsFor({"B01", "n1", Severity::kP1, ""}),
+            (Names{"hall-a", "hall-b", "office"}));
+  EXPECT_EQ(site.TerminalsFor({"A03", "n9-5f7c9d8b4a", Severity::kP1, ""}), (Names{"office"}));
+}
+
+TEST(Site, ARouteMayBeForJobsAndWhatBelongsToNoneFitsIt) {
+  Site site({"hall", "team-a", "all"},
+            {{"", std::nullopt, {"slurm:77.*", "llm-*"}, {"team-a"}},
+             {"A03", Severity::kP0, {"llm-*"}, {"all"}}},
+            {});
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(site.TerminalsFor({"A01", "n1", Severity::kP0, "slurm:77.0"}), (Names{"team-a"}));
+  EXPECT_EQ(site.TerminalsFor({"A03", "n1", Severity::kP0, "llm-9"}), (Names{"team-a", "all"}));
+  EXPECT_EQ(site.TerminalsFor({"A03", "n1", Severity::kP1, "llm-9"}), (Names{"team-a"}));
+  EXPECT_EQ(site.TerminalsFor({"A03", "n1", Severity::kP0, "slurm:771.0"}), site.terminals());
+  EXPECT_EQ(site.TerminalsFor({"A03", "n1", Severity::kP0, ""}), site.terminals());
+  EXPECT_EQ(site.Choose({"A03", "n1", Severity::kP0, "llm-9"})[1].why, "route 2 fits");
 }
 
 }  // namespace

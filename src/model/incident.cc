@@ -67,6 +67,24 @@ std::string_view NotifyReasonName(NotifyReason reason) {
       return "acknowledged";
     case NotifyReason::kFallback:
       return "fallback";
+    case NotifyReason::kSilenced:
+      return "silenced";
+  }
+  return "";
+}
+
+std::string_view QuietReasonName(QuietReason reason) {
+  switch (reason) {
+    case QuietReason::kSilence:
+      return "silence";
+    case QuietReason::kNodeState:
+      return "node-state";
+    case QuietReason::kJobRule:
+      return "job-rule";
+    case QuietReason::kFolded:
+      return "folded";
+    case QuietReason::kHostDown:
+      return "host-down";
   }
   return "";
 }
@@ -92,7 +110,10 @@ std::optional<CloseReason> CloseReasonFromName(std::string_view name) {
   return FromName(name, CloseReasonName, CloseReason::kSuperseded);
 }
 std::optional<NotifyReason> NotifyReasonFromName(std::string_view name) {
-  return FromName(name, NotifyReasonName, NotifyReason::kFallback);
+  return FromName(name, NotifyReasonName, NotifyReason::kSilenced);
+}
+std::optional<QuietReason> QuietReasonFromName(std::string_view name) {
+  return FromName(name, QuietReasonName, QuietReason::kHostDown);
 }
 std::optional<NotificationState> NotificationStateFromName(std::string_view name) {
   return FromName(name, NotificationStateName, NotificationState::kFailed);
@@ -112,6 +133,7 @@ bool IsAlarm(NotifyReason reason) {
     case NotifyReason::kResolved:
     case NotifyReason::kDigest:
     case NotifyReason::kAcknowledged:
+    case NotifyReason::kSilenced:
       return false;
   }
   return false;

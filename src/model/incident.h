@@ -42,19 +42,36 @@ enum class NotifyReason : uint8_t {
   kSpoken,        // the voice that was held back when the light came on
   kAcknowledged,  // someone elsewhere has pressed the button: light only
   kFallback,      // for another terminal that does not answer
+  kSilenced,      // it burns on and is not to be shown any more: light off
 };
 // It tells of something that burns, not of its end or of what somebody did about it.
 bool IsAlarm(NotifyReason reason);
+
+// Why an incident that would ring does not.
+enum class QuietReason : uint8_t {
+  kSilence,    // by: the silence's id
+  kNodeState,  // its host is out of service; by: the silence's id, or the state in the inventory
+  kJobRule,    // its job may not ring, which makes it a NOTICE; by: what of the job is so
+  kFolded,     // it is part of another one; by: that incident's id
+  kHostDown,   // its host is down; by: the incident that says so
+};
+struct Quieting {
+  QuietReason reason = QuietReason::kSilence;
+  std::string by;
+  friend bool operator==(const Quieting&, const Quieting&) = default;
+};
 
 enum class NotificationState : uint8_t { kPending, kDelivered, kSuperseded, kFailed };
 
 std::string_view IncidentStateName(IncidentState state);
 std::string_view CloseReasonName(CloseReason reason);
 std::string_view NotifyReasonName(NotifyReason reason);
+std::string_view QuietReasonName(QuietReason reason);  // "silence", "node-state" …
 std::string_view NotificationStateName(NotificationState state);
 std::optional<IncidentState> IncidentStateFromName(std::string_view name);
 std::optional<CloseReason> CloseReasonFromName(std::string_view name);
 std::optional<NotifyReason> NotifyReasonFromName(std::string_view name);
+std::optional<QuietReason> QuietReasonFromName(std::string_view name);
 std::optional<NotificationState> NotificationStateFromName(std::string_view name);
 
 // One message for one terminal about one incident.
@@ -133,6 +150,7 @@ struct Incident {
   std::optional<Moment> last_seen;  // the last report or verdict
   std::optional<CloseReason> close_reason;
   std::optional<Acknowledgement> acknowledged;
+  std::optional<Quieting> quiet;                  // no terminal is told of it while it is
   std::vector<NotificationRecord> notifications;  // oldest first
 };
 

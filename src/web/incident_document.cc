@@ -145,6 +145,11 @@ Incident Take(const Json& json) {
     i.acknowledged = Acknowledgement{ack.at(0).get<std::string>(), ack.at(1).get<std::string>(),
                                      WallTime{std::chrono::milliseconds(ack.at(2).get<int64_t>())}};
   }
+  auto quiet = json.find("quiet");  // a document of an earlier version has none
+  if (quiet != json.end() && !quiet->is_null()) {
+    i.quiet = Quieting{Known(QuietReasonFromName(quiet->at(0).get<std::string>())),
+                       quiet->at(1).get<std::string>()};
+  }
   for (const Json& n : json.at("notifications")) i.notifications.push_back(TakeRecord(n, i.id));
   return i;
 }
@@ -220,12 +225,14 @@ void KeepEnding(JsonWriter* out, const Incident& i) {
     out->Null();
   }
   out->Key("acknowledged");
-  if (!i.acknowledged) {
+  if (i.acknowledged) {
+    const Acknowledgement& a = *i.acknowledged;
+    out->Open('[').Text(a.by).Text(a.from).Number(a.at.since_epoch.count()).Close(']');
+  } else {
     out->Null();
-    return;
   }
-  const Acknowledgement& a = *i.acknowledged;
-  out->Open('[').Text(a.by).Text(a.from).Number(a.at.since_epoch.count()).Close(']');
+  if (!i.quiet) return;
+  out->Key("quiet").Open('[').Text(QuietReasonName(i.quiet->reason)).Text(i.quiet->by).Close(']');
 }
 
 }  // namespace

@@ -96,6 +96,10 @@ Json ToJson(const Incident& incident) {
                     {"from", incident.acknowledged->from},
                     {"at", FormatRfc3339(incident.acknowledged->at)}};
   }
+  Json quiet;
+  if (incident.quiet) {
+    quiet = {{"reason", QuietReasonName(incident.quiet->reason)}, {"by", incident.quiet->by}};
+  }
   Json hang_class;
   if (incident.hang_class) hang_class = HangClassName(*incident.hang_class);
   Json signature;
@@ -136,6 +140,7 @@ Json ToJson(const Incident& incident) {
                      {"red", Mono(incident.red)},
                      {"delivered", Mono(incident.delivered)}};
   json["acknowledged"] = std::move(acknowledged);
+  json["quiet"] = std::move(quiet);
   json["notifications"] = std::move(notifications);
   return json;
 }

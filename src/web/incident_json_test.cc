@@ -45,6 +45,7 @@ Incident Sample() {
   i.suspected = At(182'100, 1'786'955'399'100);
   i.opened = i.red = At(183'350, 1'786'955'400'250);
   i.acknowledged = Acknowledgement{"button", "hall-1", WallTime{std::chrono::seconds(1)}};
+  i.quiet = Quieting{QuietReason::kSilence, "0123456789abcdef"};
   NotificationRecord n;
   n.notification.id = "aaaa";
   n.notification.incident = i.id;
@@ -77,6 +78,8 @@ TEST(IncidentJson, SaysWhatTheFormatPageSays) {
   EXPECT_TRUE(json["closed_at"].is_null());
   EXPECT_EQ(json["mono_ms"]["red"], 183350.0);
   EXPECT_TRUE(json["mono_ms"]["delivered"].is_null());
+  EXPECT_EQ(json["quiet"]["reason"], "silence");
+  EXPECT_EQ(json["quiet"]["by"], "0123456789abcdef");
   EXPECT_EQ(json["acknowledged"]["by"], "button");
   EXPECT_EQ(json["notifications"][0]["state"], "delivered");
   EXPECT_TRUE(json["notifications"][0]["error"].is_null());

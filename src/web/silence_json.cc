@@ -1,0 +1,118 @@
+#include "web/silence_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sentinel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json ToJson(const Silence& silence, SilencePhase phase) {
+  Json state;
+  if (silence.state != NodeState::kInService) state = NodeStateName(silence.state);
+  Json expires;
+  if (silence.expires) expires = FormatRfc3339(*silence.expires);
+  const SilenceMatcher& m = silence.matcher;
+  return {{"id", silence.id},
+          {"phase", SilencePhaseName(phase)},
+          {"matcher",
+           {{"host", TextOrNull(m.host)},
+            {"rack", TextOrNull(m.rack)},
+            {"type", TextOrNull(m.type)},
+            {"job", TextOrNull(m.job)}}},
+          {"node_state", std::move(state)},
+          {"created_at", FormatRfc3339(silence.created)},
+          {"starts_at", FormatRfc3339(silence.starts)},
+          {"expires_at", std::move(expires)},
+          {"author", silence.author},
+          {"comment", silence.comment}};
+}
+
+Error Wrong(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+
+// The text under `key`; "" if it is absent or null.
+Result<std::string> TextAt(const Json& json, const char* key) {
+  auto it = json.find(key);
+  if (it == json.end() || it->is_null()) return std::string();
+  if (!it->is_string()) return Wrong(std::string(key) + " is not a string");
+  return it->get<std::string>();
+}
+
+Result<std::optional<WallTime>> TimeAt(const Json& json, const char* key) {
+  const std::string text = TRY(TextAt(json, key));
+  if (text.empty()) return std::optional<WallTime>();
+  std::optional<WallTime> time = ParseRfc3339(text);
+  if (!time) return Wrong(std::string(key) + " is not a time such as 2026-08-17T08:30:00Z");
+  return time;
+}
+
+}  // namespace
+
+std::string SilenceJson(const Silence& silence, SilencePhase phase) {
+  return Dump(ToJson(silence, phase));
+}
+
+std::string SilencesJson(const SilenceBook& book) {
+  Json list = Json::array();
+  for (const Silence& silence : book.All()) list.push_back(ToJson(silence, book.PhaseOf(silence)));
+  return Dump(Json{{"silences", std::move(list)}});
+}
+
+Result<Silence> ParseSilence(std::string_view text, WallTime now) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return Wrong("a JSON object is expected");
+  auto matcher = json.find("matcher");
+  if (matcher == json.end() || !matcher->is_object()) {
+    return Wrong("a matcher with host, rack, type or job is expected");
+  }
+  Silence silence;
+  silence.id = TRY(TextAt(json, "id"));
+  silence.matcher.host = TRY(TextAt(*matcher, "host"));
+  silence.matcher.rack = TRY(TextAt(*matcher, "rack"));
+  silence.matcher.type = TRY(TextAt(*matcher, "type"));
+  silence.matcher.job = TRY(TextAt(*matcher, "job"));
+  const std::string state = TRY(TextAt(json, "node_state"));
+  if (!state.empty()) {
+    std::optional<NodeState> known = NodeStateFromName(state);
+    if (!known || *known == NodeState::kInService) {
+      return Wrong("node_state is not one of drained, cordoned, reserved");
+    }
+    silence.state = *known;
+  }
+  std::optional<WallTime> created = TRY(TimeAt(json, "created_at"));
+  std::optional<WallTime> starts = TRY(TimeAt(json, "starts_at"));
+  silence.created = created.value_or(now);
+  silence.starts = starts.value_or(now);
+  silence.expires = TRY(TimeAt(json, "expires_at"));
+  auto lasts = json.find("for_ms");
+  if (lasts != json.end() && !lasts->is_null()) {
+    const bool sane = lasts->is_number_integer() && !silence.expires && *lasts > 0 &&
+                      *lasts <= std::chrono::milliseconds(kSilenceLongest).count();
+    if (!sane) return Wrong("for_ms is milliseconds, up to 31 days, in the place of expires_at");
+    silence.expires = silence.starts + std::chrono::milliseconds(lasts->get<int64_t>());
+  }
+  silence.author = TRY(TextAt(json, "author"));
+  silence.comment = TRY(TextAt(json, "comment"));
+  return silence;
+}
+
+std::string AuditJson(const std::vector<AuditRecord>& lines) {
+  Json list = Json::array();
+  for (const AuditRecord& line : lines) {
+    list.push_back({{"at", FormatRfc3339(line.at)},
+                    {"by", TextOrNull(line.actor.by)},
+                    {"from", TextOrNull(line.actor.from)},
+                    {"action", AuditActionName(line.action)},
+                    {"subject", TextOrNull(line.subject)},
+                    {"detail", TextOrNull(line.detail)}});
+  }
+  return Dump(Json{{"audit", std::move(list)}});
+}
+
+}  // namespace sentinel
