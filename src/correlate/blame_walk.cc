@@ -91,9 +91,11 @@ Finding Combine(const Scene& scene, std::vector<Finding> said) {
     for (const Finding& f : said) {
       for (Rank rank : f.suspects) AddOnce(&result.suspects, rank);
       for (Rank rank : f.missing) AddOnce(&result.missing, rank);
+      if (f.hang_class != result.hang_class) result.hang_class = HangClass::kUnknown;
       // A walk that went in a circle makes every list of suspects too small.
       if (f.suspects.empty()) {
         result.suspects.clear();
+        result.hang_class = HangClass::kUnknown;
         break;
       }
     }

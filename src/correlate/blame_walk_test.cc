@@ -185,12 +185,14 @@ TEST(BlameWalk, WithinANodeNeverEnteredAndNeverStartedAreExact) {
 TEST(BlameWalk, WithinANodeAStuckGpuIsOneOfThoseThatHaveNotCompleted) {
   std::vector<Digest> ranks = Node({}, {});
   Finding f = Walk(ranks);
-  EXPECT_EQ(f.hang_class, HangClass::kUnknown);
+  EXPECT_EQ(f.hang_class, HangClass::kGpuStuck);
   EXPECT_EQ(f.rank, std::nullopt);
   EXPECT_EQ(f.suspects.size(), 8u);
   ranks[0] = RankDigest(0, 8, 1).OnHost("node-1", 0).Between(10);
   ranks[1] = RankDigest(1, 8, 1).OnHost("node-1", 1).Between(10);
   EXPECT_EQ(Walk(ranks).suspects.size(), 6u);
+  for (Digest& d : ranks) d.kernels = {};  // nobody watches kernels: nothing says that one stands
+  EXPECT_EQ(Walk(ranks).hang_class, HangClass::kUnknown);
 }
 
 TEST(BlameWalk, TheWalkCrossesANodeWhoseInnerEdgesNobodySees) {
@@ -204,6 +206,18 @@ TEST(BlameWalk, TheWalkCrossesANodeWhoseInnerEdgesNobodySees) {
   const Finding f = Walk(ranks);
   EXPECT_EQ(f.hang_class, HangClass::kNotEntered);
   EXPECT_EQ(f.rank, 0);
+}
+
+TEST(BlameWalk, AStuckGpuBehindANodesInnerEdgesIsOneOfThatNode) {
+  // 0 -> 1 is inside node a. What comes into it over the network lies there, and nothing goes out.
+  const Finding f =
+      Walk({RankDigest(0, 4, 2).OnHost("a", 0).Inside(10, 1).RecvOn(0, 6, kRecvGpuWait, 4),
+            RankDigest(1, 4, 2).OnHost("a", 1).Inside(10, 1).SendOn(0, 3, kSendGpuWait),
+            RankDigest(2, 4, 2).OnHost("b", 0).Inside(10, 1).RecvOn(0, 3, kRecvWait),
+            RankDigest(3, 4, 2).OnHost("b", 1).Inside(10, 1).SendOn(0, 10, kSendGpuWait)});
+  EXPECT_EQ(f.hang_class, HangClass::kGpuStuck);
+  EXPECT_EQ(f.rank, std::nullopt);
+  EXPECT_THAT(f.suspects, UnorderedElementsAre(0, 1));
 }
 
 // A tree of seven ranks, 0 at the root; children 2r+1 and 2r+2. Up edges carry the reduction.
@@ -317,6 +331,29 @@ TEST(P2pWalk, APairTellsTheWireFromTheGpu) {
               0);
   EXPECT_EQ(f.hang_class, HangClass::kGpuStuck);
   EXPECT_EQ(f.rank, 1);
+}
+
+TEST(P2pWalk, InsideANodeAReceiverWhoseSenderIsThroughHasAllItNeeds) {
+  RankDigest sender = RankDigest(0, 4).OnHost("a", 0).Between(11);
+  Operation sent = RankDigest::AllReduce(10, 2);
+  sent.func = Func::kSend;
+  sent.peer = 1;
+  sender.value().recent = {sent};
+  const Finding f = WalkP2p({sender, P2p(1, Func::kRecv, 0).OnHost("a", 1)}, 1);
+  EXPECT_EQ(f.hang_class, HangClass::kGpuStuck);
+  EXPECT_EQ(f.rank, 1);
+  // On another node the wire, or a proxy that does not say a word, may be it.
+  const Finding apart = WalkP2p({sender, P2p(1, Func::kRecv, 0).OnHost("b", 1)}, 1);
+  EXPECT_EQ(apart.rank, std::nullopt);
+  EXPECT_THAT(apart.suspects, UnorderedElementsAre(0, 1));
+}
+
+TEST(P2pWalk, InsideANodeAStuckTransferIsOneOfItsTwoKernels) {
+  const Finding f =
+      WalkP2p({P2p(0, Func::kSend, 1).OnHost("a", 0), P2p(1, Func::kRecv, 0).OnHost("a", 1)}, 1);
+  EXPECT_EQ(f.hang_class, HangClass::kGpuStuck);
+  EXPECT_EQ(f.rank, std::nullopt);
+  EXPECT_THAT(f.suspects, UnorderedElementsAre(0, 1));
 }
 
 TEST(P2pWalk, SendsThatWaitInACircleAreAMismatchOfAllOfThem) {

@@ -112,6 +112,8 @@ Finding JudgeByKernels(const Scene& scene) {
   if (inside.size() == 1) {
     Settle(&f, HangClass::kGpuStuck, std::move(inside));
   } else {
+    // Which of several kernels stands, or the link between them, nobody sees.
+    if (watched && idle == 0 && scene.nodes() == 1) f.hang_class = HangClass::kGpuStuck;
     f.suspects = std::move(inside);
   }
   return f;

@@ -139,9 +139,58 @@ Duration YoungestWait(const Scene& scene, Instant now, std::optional<Rank>* subj
   return youngest.value_or(Duration{0});
 }
 
+// What stands still is inside the operation, but which of several ranks it is nobody sees.
+bool OneOfThoseInside(const Finding& f) {
+  return !f.rank && !f.suspects.empty() &&
+         (f.hang_class == HangClass::kGpuStuck || f.hang_class == HangClass::kUnknown);
+}
+
+// A transfer between two ranks that is judged by what stands in it: it moves as long as either end
+// does. A sender by itself shows no receive, and what the receiver waits for may just have been
+// sent. An end that is through with it does not count.
+std::optional<Duration> PairClock(const Scene& scene, const Finding& f, Instant now,
+                                  std::optional<Rank>* subject) {
+  switch (f.hang_class) {
+    case HangClass::kGpuStuck:
+    case HangClass::kProxyStuck:
+    case HangClass::kPcie:
+    case HangClass::kUnknown:
+      break;
+    case HangClass::kNotEntered:
+    case HangClass::kGpuNotStarted:
+    case HangClass::kNetwork:
+    case HangClass::kMismatch:
+    case HangClass::kProcessDead:
+    case HangClass::kProcessStopped:
+    case HangClass::kWaiting:
+    case HangClass::kSlow:
+      return std::nullopt;
+  }
+  if (!scene.op || !IsP2p(scene.op->func)) return std::nullopt;
+  std::vector<Rank> ends = f.suspects;
+  if (f.rank) AddOnce(&ends, *f.rank);
+  if (f.waiter) AddOnce(&ends, *f.waiter);
+  std::optional<Duration> clock;
+  for (Rank rank : ends) {
+    const Report* report = scene.Of(rank);
+    if (report == nullptr || !IsOpen(report->digest())) continue;
+    const Operation& op = *report->digest().op;
+    if (!IsP2p(op.func) || std::find(ends.begin(), ends.end(), op.peer) == ends.end()) continue;
+    const Duration age = report->Stalled(now);
+    if (clock && age >= *clock) continue;
+    clock = age;
+    *subject = rank;
+  }
+  return clock;
+}
+
 void SetClock(const Scene& scene, Instant now, Judgement* j) {
   const Finding& f = j->finding;
   const bool absent = f.rank && scene.StandingOf(*f.rank) == Standing::kNotEntered;
+  if (const std::optional<Duration> clock = PairClock(scene, f, now, &j->subject)) {
+    j->clock = *clock;
+    return;
+  }
   if (f.hang_class == HangClass::kNetwork && !f.edges.empty() && !absent) {
     std::optional<Duration> clock;
     for (const Edge& e : f.edges) {
@@ -170,7 +219,8 @@ void SetClock(const Scene& scene, Instant now, Judgement* j) {
     j->clock = scene.Of(*f.rank)->Stalled(now);
     return;
   }
-  if (f.waiter && scene.Of(*f.waiter) != nullptr && f.waiter != f.rank) {
+  const bool waiter_tells = !OneOfThoseInside(f) || !f.missing.empty();
+  if (waiter_tells && f.waiter && scene.Of(*f.waiter) != nullptr && f.waiter != f.rank) {
     j->subject = f.waiter;
     j->clock = scene.Of(*f.waiter)->Stalled(now);
     return;

@@ -20,6 +20,10 @@ HangClass GpuClass(const Digest& d) {
                                                      : HangClass::kGpuStuck;
 }
 
+bool SameHost(const Digest& a, const Digest& b) {
+  return !a.member.place.host.empty() && a.member.place.host == b.member.place.host;
+}
+
 void Blame(Finding* f, HangClass hang_class, Rank rank, Rank waiter) {
   f->hang_class = hang_class;
   f->rank = rank;
@@ -67,6 +71,10 @@ void JudgePair(const Scene& scene, Rank from, Rank to, Finding* f) {
   }
   f->suspects = {from, to};
   f->waiter = to;
+  // Two kernels at one transfer inside a node: nobody sees which of them stands.
+  if (s.kernels.watched && r.kernels.watched && started_from && SameHost(s, r)) {
+    f->hang_class = HangClass::kGpuStuck;
+  }
 }
 
 // A rank that is missed and whose own operation's kernel has not started.
@@ -89,7 +97,12 @@ void JudgeLost(const Scene& scene, Rank waiter, Rank peer, Finding* f) {
   const Digest& d = *scene.DigestOf(waiter);
   const bool sends = d.op->func == Func::kSend;
   if (d.edges.empty()) {
-    // No wire lies between them: the waiter's GPU, or the link.
+    const Digest* p = scene.DigestOf(peer);
+    if (d.kernels.watched && p != nullptr && SameHost(d, *p)) {
+      // No wire lies between them, and a kernel ends only when its writes are in the other's
+      // memory: what the waiter needs is there.
+      return Blame(f, GpuClass(d), waiter, waiter);
+    }
     f->suspects = {waiter, peer};
     f->waiter = waiter;
     return;

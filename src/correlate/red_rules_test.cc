@@ -253,6 +253,67 @@ TEST(RedRules, AnOperationThatMovesEverySecondIsSlowAndNotRed) {
   EXPECT_EQ(bench.last()->hang_class, HangClass::kGpuStuck);
 }
 
+// One slice has come over each edge into a node; its receivers saw it.
+void OneSliceMore(Bench* bench, std::initializer_list<Rank> ranks) {
+  for (Rank rank : ranks) {
+    Digest& d = (*bench)[static_cast<size_t>(rank)];
+    for (EdgeProgress& e : d.edges) {
+      e.steps += 1;
+      e.done += 1;
+      e.started += 1;
+      e.age = Duration{0};
+      // A sender's own progress does not reset its clock.
+      if (e.direction == Direction::kSend) continue;
+      d.age = Duration{0};
+      d.suspect = false;
+    }
+  }
+}
+
+TEST(RedRules, ASendIsSlowAsLongAsItsReceiverGetsSomething) {
+  const auto end = [](Rank rank, Func func, Rank peer, Direction direction, StepState state) {
+    RankDigest d(rank, 2);
+    d.Inside(10, 1).Edge(0, direction, peer, 3, state);
+    d.value().op->func = func;
+    d.value().op->peer = peer;
+    d.value().recent = {*d.value().op};
+    return d;
+  };
+  Bench bench({end(0, Func::kSend, 1, Direction::kSend, StepState::kSendGpuWait),
+               end(1, Func::kRecv, 0, Direction::kRecv, StepState::kRecvWait)});
+  bench.Fresh();
+  for (int slice = 0; slice < 20; ++slice) {
+    bench.Run(500ms);
+    OneSliceMore(&bench, {0, 1});
+  }
+  EXPECT_FALSE(bench.Red());
+  EXPECT_EQ(bench.last()->hang_class, HangClass::kSlow);
+  EXPECT_EQ(bench.last()->culprit.rank, 0);
+  bench.Run(2s);
+  EXPECT_TRUE(bench.Red());
+  EXPECT_EQ(bench.last()->hang_class, HangClass::kGpuStuck);
+}
+
+TEST(RedRules, AKernelThatNobodySeesIsSlowAsLongAsAnybodyInTheRingMoves) {
+  // 0 -> 1 and 2 -> 3 are inside nodes; the GPU of rank 1 takes its time.
+  Bench bench(
+      {RankDigest(0, 4, 2).OnHost("a", 0).Inside(10, 1).RecvOn(0, 6, StepState::kRecvGpuWait, 4),
+       RankDigest(1, 4, 2).OnHost("a", 1).Inside(10, 1).SendOn(0, 3, StepState::kSendGpuWait),
+       RankDigest(2, 4, 2).OnHost("b", 0).Inside(10, 1).RecvOn(0, 3, StepState::kRecvWait),
+       RankDigest(3, 4, 2).OnHost("b", 1).Inside(10, 1).SendOn(0, 10, StepState::kSendGpuWait)});
+  bench.Fresh();
+  for (int slice = 0; slice < 20; ++slice) {
+    bench.Run(500ms);
+    OneSliceMore(&bench, {0, 1, 2, 3});
+  }
+  EXPECT_FALSE(bench.Red());
+  EXPECT_EQ(bench.last()->hang_class, HangClass::kSlow);
+  bench.Run(2s);
+  EXPECT_TRUE(bench.Red());
+  EXPECT_EQ(bench.last()->hang_class, HangClass::kGpuStuck);
+  EXPECT_THAT(bench.last()->suspects, UnorderedElementsAre(0, 1));
+}
+
 TEST(RedRules, ACulpritThatIsSilentIsNotNamedAndRedWaitsUntilItsNodeIsGone) {
   Bench bench(recorded::Skip());
   bench.Fresh();

@@ -161,8 +161,11 @@ Finding RingWalk::NothingToReceive(Rank at, int channel) {
     if (node_hops_++ > scene_.seats().size()) break;
     return From(rank, channel);  // the node itself is starved: on where its data comes in
   }
+  // One of its GPUs; in which order they pass data on inside the node nobody sees.
+  std::erase_if(node, [this](Rank rank) { return scene_.StandingOf(rank) == Standing::kFinished; });
   Finding f;
-  f.suspects = node;
+  if (scene_.DigestOf(at)->kernels.watched) f.hang_class = HangClass::kGpuStuck;
+  f.suspects = std::move(node);
   f.waiter = at;
   return f;
 }
