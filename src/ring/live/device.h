@@ -27,6 +27,7 @@ struct Strand {
   FifoEnd* in = nullptr;
   FifoEnd* out = nullptr;
   bool in_node = false;  // nobody but the kernel sees what it receives
+  bool crosses = false;  // a proxy serves one of its ends
 
   size_t moved = 0;
   Instant not_before{};  // of the next move, where the kernel is slow

@@ -106,9 +106,12 @@ Kernel Enqueuer::KernelFor(const std::vector<std::shared_ptr<Task>>& tasks) {
         ReceiveLink& link = links_.From(Incoming(task->call(), channel));
         strand.in = link.end.get();
         strand.in_node = link.lane == nullptr;
+        strand.crosses = link.lane != nullptr;
       }
       if (Count(strand.moves, Sends) > 0) {
-        strand.out = links_.To(Outgoing(task->call(), channel)).end.get();
+        SendLink& link = links_.To(Outgoing(task->call(), channel));
+        strand.out = link.end.get();
+        strand.crosses |= link.lane != nullptr;
       }
       kernel.push_back(std::move(strand));
     }

@@ -64,7 +64,7 @@ enum class LiveFault {
   kMismatch,        // calls with an eighth less of the count
   kMismatchOrder,   // calls two collectives in the other order
   kMissingSend,     // leaves out one Send
-  kSlowKernel,      // a slice every half second, from then on
+  kSlowKernel,      // from then on a slice every half second, inside a node every 40 ms
   kLate,            // enters S later than the others
   kCheckpoint,      // writes a file for S before its next call
   kEval,            // computes for S before its next call
