@@ -69,6 +69,14 @@ class Fault:
                     return members[at - 1], members[(at + 1) % len(members)]
         return None, None
 
+    def begins_with_its_pair(self, rank):
+        """The rank's first operation of an iteration, in which a kernel is struck, is that of a pair inside a node: nobody sees which
+        of its two kernels stands. Later stages of the pipeline begin with a Recv."""
+        return self.layout == "mixed" and rank < 2
+
+    def pair_of(self, rank):
+        return frozenset({rank, rank ^ 1})
+
     def lasts(self):
         return self.seconds or PAUSES_S.get(self.kind, 0)
 
@@ -83,19 +91,24 @@ class Fault:
         before, after = self.neighbours(events)
         edges = {tuple(edge) for event in events if event.get("event") == "fault" for edge in event.get("edges", [])}
         guilty = {self.rank}
-        one_of = frozenset()
+        one_of = set()
         if self.kind == "two":
             guilty.add(self.other_rank())
-            one_of = frozenset(guilty)
+            one_of.add(frozenset(guilty))
+            one_of |= {self.pair_of(rank) for kind, rank in zip(self.pair(), (self.rank, self.other_rank()))
+                       if kind == "freeze-kernel" and self.begins_with_its_pair(rank)}
         if self.kind == "missing-send":  # one left a Send out, or the other has a Receive too many: nobody can tell
-            one_of = frozenset({self.rank, after})
+            one_of.add(frozenset({self.rank, after}))
         if self.kind == "freeze-proxy-mid":
             edges = {(before, self.rank), (self.rank, after)}
-        if self.layout == "mixed" and self.kind == "freeze-kernel":
-            # A pair inside a node has no proxies: which of its two kernels stands is not to be seen.
-            one_of = frozenset({self.rank, self.rank ^ 1})
+        if self.kind == "freeze-kernel" and self.begins_with_its_pair(self.rank):
+            one_of.add(self.pair_of(self.rank))
+        if self.kind == "mismatch" and self.layout == "mixed":  # of two that differ neither is the minority
+            guilty = set()
+            one_of.add(self.pair_of(self.rank))
         classes = STALLS.get(self.kind, {"NOT_ENTERED"})
-        return Truth(self.kind, red=True, classes=frozenset(classes), guilty=frozenset(guilty), edges=frozenset(edges), one_of=one_of)
+        return Truth(self.kind, red=True, classes=frozenset(classes), guilty=frozenset(guilty), edges=frozenset(edges),
+                     one_of=frozenset(one_of))
 
     def before_any_stall(self):
         """A call that differs is found by itself: its time counts from the call."""

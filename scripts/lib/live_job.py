@@ -13,6 +13,7 @@ SLOW_FOR_S = 15
 GREEN_WITHIN_S = 15
 GREEN_FOR_S = 10
 ITERATIONS_MIN = 12   # and as many operations as a late rank's rule asks for
+UNSEEN_MAX = 10       # operations of a communicator that teach nothing: its first, and those from before its agent found it
 DRAINED_WITHIN_S = 10
 GOES_ON_WITHIN_S = 6  # after a pause: a shorter watch would not see that the job trains again
 MOVED_WITHIN_S = 5
@@ -72,10 +73,13 @@ class LiveJob:
         if self.fault.kind == "first-iteration":
             return
         deadline = time.monotonic() + HISTORY_WITHIN_S
+        iterations_min = ITERATIONS_MIN
+        if self.fault.layout == "mixed":  # a rank's communicators have one operation an iteration each
+            iterations_min = max(iterations_min, self.site.late_history_min + UNSEEN_MAX)
         while True:
             self.ring.check_alive()
             healthy = self.ring.last("healthy") or {"iterations": 0, "operations": 0}
-            known = healthy["operations"] >= self.site.late_history_min + 4 and healthy["iterations"] >= ITERATIONS_MIN
+            known = healthy["operations"] >= self.site.late_history_min + 4 and healthy["iterations"] >= iterations_min
             if known or time.monotonic() > deadline:
                 break
             time.sleep(0.02)

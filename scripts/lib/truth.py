@@ -12,7 +12,7 @@ class Truth:
     classes: frozenset = ANY_CLASS     # what it may be called; empty: anything
     guilty: frozenset = frozenset()    # ranks that may be named
     edges: frozenset = frozenset()     # (from, to) that may be named instead, or their two ends as "one of"
-    one_of: frozenset = frozenset()    # a set of suspects that names nobody else is honest
+    one_of: frozenset = frozenset()    # sets of ranks: suspects that name nobody beyond one of them are honest
     slow: bool = False                 # it must be seen as SLOW
 
     def named_right(self, verdict):
@@ -25,7 +25,8 @@ class Truth:
         if edge:
             return edge in self.edges
         suspects = frozenset(suspect["rank"] for suspect in verdict.get("suspects", []))
-        return bool(suspects) and (suspects in [frozenset(ends) for ends in self.edges] or suspects <= self.one_of)
+        return bool(suspects) and (suspects in [frozenset(ends) for ends in self.edges]
+                                   or any(suspects <= ranks for ranks in self.one_of))
 
     def called_right(self, verdict):
         return not self.classes or verdict["class"] in self.classes
@@ -36,6 +37,7 @@ class Truth:
             words.append("rank " + " or ".join(str(rank) for rank in sorted(self.guilty)))
         if self.edges:
             words.append("edge " + " or ".join(f"{a} -> {b}" for a, b in sorted(self.edges)))
+        words += ["one of " + " ".join(str(rank) for rank in sorted(ranks)) for ranks in self.one_of]
         return ", or ".join(words)
 
 
