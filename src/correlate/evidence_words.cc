@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "correlate/hold_words.h"
+
 namespace sentinel {
 namespace {
 
@@ -312,46 +314,13 @@ class Words {
   }
 
   void WhyWaiting() {
-    switch (j_.hold) {
-      case Hold::kNone:
-        if (j_.hang_class == HangClass::kNotEntered && j_.history.operations > 0) {
-          Add(fmt::format("本任务 {} 次操作的历史里从未等待这么久（p99.9 为 {} 毫秒）",
-                          j_.history.operations, ToMillis(j_.history.gap_p999)),
-              fmt::format("in {} operations this job has not waited so long (p99.9 {} ms)",
-                          j_.history.operations, ToMillis(j_.history.gap_p999)));
-        }
-        return;
-      case Hold::kTraced:
-        return Add("有调试器：不是故障", "a debugger is at work: not a fault");
-      case Hold::kAllStopped:
-        return Add("全部进程同时停止：挂起，不是通信死锁",
-                   "all ranks are stopped together: suspended, not hung");
-      case Hold::kEnding:
-        return Add("任务正在结束", "the job is ending");
-      case Hold::kWorks:
-        return Add("迟到的进程可能仍在工作：最多再等到迟到上限",
-                   "the late rank may be at work: it has until the limit for late ranks");
-      case Hold::kHistory:
-        return Add("本任务历史太短，或曾等待这么久：等到迟到上限",
-                   "this job has waited so long before, or its history is short: the limit for "
-                   "late ranks holds");
-      case Hold::kUnanswered:
-        return Add("关键进程没有应答，无法判定", "a rank that matters does not answer");
-      case Hold::kNoCall:
-        return Add("可能仍在建立连接", "connections may still be made");
-      case Hold::kElsewhere:
-        return Add("停滞的根源在同一任务的另一个通信域",
-                   "the root is in another communicator of the job");
-      case Hold::kComes:
-        return Add("缺少的进程在别处仍有进展，正在赶来",
-                   "whoever is missed still moves elsewhere and is on its way");
-      case Hold::kAsking:
-        return Add("正在查询相关进程的其他通信域", "its other communicators are being asked");
-      case Hold::kShown:
-        return Add("同一任务的停滞已经告警", "the hang of this job has its alarm already");
-      case Hold::kSuspended:
-        return Add("主机事实否决了告警", "a fact of the host vetoes the alarm");
-    }
+    if (const std::optional<EvidenceLine> words = WordsOf(j_.hold))
+      return Add(words->zh, words->en);
+    if (j_.hang_class != HangClass::kNotEntered || j_.history.operations == 0) return;
+    Add(fmt::format("本任务 {} 次操作的历史里从未等待这么久（p99.9 为 {} 毫秒）",
+                    j_.history.operations, ToMillis(j_.history.gap_p999)),
+        fmt::format("in {} operations this job has not waited so long (p99.9 {} ms)",
+                    j_.history.operations, ToMillis(j_.history.gap_p999)));
   }
 
   const Scene& scene_;
@@ -359,51 +328,10 @@ class Words {
   std::vector<EvidenceLine> lines_;
 };
 
-double BaseConfidence(const Judgement& j) {
-  switch (j.hang_class) {
-    case HangClass::kProcessDead:
-    case HangClass::kProcessStopped:
-      return 0.98;
-    case HangClass::kNotEntered:
-    case HangClass::kMismatch:
-      return 0.95;
-    case HangClass::kGpuStuck:
-    case HangClass::kGpuNotStarted:
-    case HangClass::kProxyStuck:
-      return 0.9;
-    case HangClass::kNetwork:
-      return j.finding.rank ? 0.9 : 0.8;
-    case HangClass::kPcie:
-      return 0.8;
-    case HangClass::kWaiting:
-    case HangClass::kSlow:
-      return 0.6;
-    case HangClass::kUnknown:
-      return 0.3;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::vector<EvidenceLine> Explain(const Scene& scene, const Judgement& judgement) {
   return Words(scene, judgement).All();
-}
-
-double Confidence(const Scene& scene, const Judgement& judgement, bool confirmed) {
-  double confidence = BaseConfidence(judgement);
-  if (judgement.finding.channels > 1) {
-    const double agreeing =
-        static_cast<double>(judgement.finding.channels_agreeing) / judgement.finding.channels;
-    confidence *= 0.7 + 0.3 * agreeing;
-  }
-  if (!scene.seats().empty()) {
-    const double answered =
-        static_cast<double>(judgement.reported) / static_cast<double>(scene.seats().size());
-    confidence *= 0.6 + 0.4 * answered;
-  }
-  if (judgement.facts.hard && judgement.finding.rank) confidence = std::max(confidence, 0.97);
-  return confirmed ? confidence : confidence * 0.6;
 }
 
 }  // namespace sentinel

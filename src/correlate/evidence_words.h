@@ -13,7 +13,4 @@ constexpr size_t kEvidenceLinesMax = 8;
 // that equal states give equal evidence.
 std::vector<EvidenceLine> Explain(const Scene& scene, const Judgement& judgement);
 
-// 0..1: how far the class, the agreement of channels and the share of members that answer go.
-double Confidence(const Scene& scene, const Judgement& judgement, bool confirmed);
-
 }  // namespace sentinel

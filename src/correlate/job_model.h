@@ -73,6 +73,8 @@ class JobModel {
   std::string Shown();
 
  private:
+  static constexpr size_t kNoComm = SIZE_MAX;
+  static constexpr int kComputeStream = 0, kDataStream = 1, kPipelineStream = 2, kTensorStream = 3;
   enum class Kind { kCompute, kCollective, kSend, kRecv, kSync };
   struct Item {
     Kind kind = Kind::kCompute;
