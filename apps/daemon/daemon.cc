@@ -9,6 +9,8 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include "daemon/service_notice.h"
+
 namespace sentinel {
 
 std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments) {
@@ -47,9 +49,11 @@ int StartFailed(const std::string& name, const Error& error, const std::string& 
 
 void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop) {
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&stop](const boost::system::error_code& error, int signal) {
+  ServiceNotice notice(io);
+  signals.async_wait([&](const boost::system::error_code& error, int signal) {
     if (error) return;
     spdlog::info("event=stopping signal={}", signal);
+    notice.Stopping();
     stop();
   });
   io.run();

@@ -36,6 +36,8 @@ void StartLog(const std::string& name, const std::string& level);
 int StartFailed(const std::string& name, const Error& error, const std::string& what_to_do);
 
 // Runs `io` until SIGTERM or SIGINT, then calls `stop`, which ends it: at once, or when it is done.
+// The daemon is ready when this is called: a service manager is told so, and from then on that the
+// loop turns.
 void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop);
 
 }  // namespace sentinel
