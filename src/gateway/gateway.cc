@@ -345,11 +345,14 @@ void GatewayOnLoop::Arm() {
 
 void GatewayOnLoop::Tick() {
   Moment now = MomentNow();
+  metrics_.heartbeats->Increment();
   metrics_.last_pass->Set(static_cast<double>(now.wall.since_epoch.count()) / 1000.0);
   metrics_.incidents_open->Set(static_cast<double>(book_.open()));
   metrics_.agents_connected->Set(static_cast<double>(agents_.connected()));
+  const std::vector<TerminalStatus> terminals = deliveries_.Status();
   double reachable = 0;
-  for (const TerminalStatus& status : deliveries_.Status()) reachable += status.reachable ? 1 : 0;
+  for (const TerminalStatus& status : terminals) reachable += status.reachable ? 1 : 0;
+  metrics_.terminals_configured->Set(static_cast<double>(terminals.size()));
   metrics_.terminals_reachable->Set(reachable);
   StoreHealth health = store_->health();
   metrics_.store_ok->Set(health.ok ? 1 : 0);

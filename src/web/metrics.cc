@@ -53,12 +53,14 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
   outbox_waiting = Gauge("sentinel_outbox_waiting", "Notifications not yet answered");
   outbox_shed = Gauge("sentinel_outbox_shed", "Notifications given up because of the bound");
   agents_connected = Gauge("sentinel_agents_connected", "Agents connected");
+  terminals_configured = Gauge("sentinel_terminals_configured", "Terminals that are configured");
   terminals_reachable = Gauge("sentinel_terminals_reachable", "Terminals that answer");
   store_ok = Gauge("sentinel_store_ok", "1 while the disk takes what is written");
   store_queued_rows = Gauge("sentinel_store_queued_rows", "Rows waiting for the disk");
   store_failed_rows = Gauge("sentinel_store_failed_rows", "Rows that could not be made durable");
   store_corrupt =
       Counter("sentinel_store_corrupt_total", "Store files that were corrupt and moved aside");
+  heartbeats = Counter("sentinel_heartbeats_total", "Seconds in which the main loop has turned");
   last_pass = Gauge("sentinel_loop_last_pass_timestamp_seconds", "When the main loop last turned");
   delivery_time = &prometheus::BuildHistogram()
                        .Name("sentinel_delivery_seconds")

@@ -42,12 +42,16 @@ class GatewayMetrics {
   prometheus::Gauge* outbox_waiting;
   prometheus::Gauge* outbox_shed;
   prometheus::Gauge* agents_connected;
+  prometheus::Gauge* terminals_configured;
   prometheus::Gauge* terminals_reachable;
   prometheus::Gauge* store_ok;
   prometheus::Gauge* store_queued_rows;
   prometheus::Gauge* store_failed_rows;
-  prometheus::Counter* store_corrupt;    // files moved aside
-  prometheus::Gauge* last_pass;          // Unix time: a dead man's switch for the loop itself
+  prometheus::Counter* store_corrupt;  // files moved aside
+  // A dead man's switch for the loop itself: the first rises once a second, the second is Unix
+  // time.
+  prometheus::Counter* heartbeats;
+  prometheus::Gauge* last_pass;
   prometheus::Histogram* delivery_time;  // from the decision to the terminal's answer
   prometheus::Histogram* red_time;       // from the ring's last progress to the decision
 
