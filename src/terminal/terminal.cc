@@ -143,11 +143,12 @@ Terminal::Answer Terminal::Message(FloorMessage message) {
   entry.serial = taken.serial;
   entry.disposition = taken.disposition;
   Answer answer{entry.message.message_id, taken.disposition};
-  spdlog::info("event=message id={} incident={} severity={} color={} mode={} state={} text=\"{}\"",
-               answer.id, entry.message.incident_id.empty() ? "-" : entry.message.incident_id,
-               SeverityName(entry.message.severity), ColorHex(entry.message.body.color),
-               LightModeName(entry.message.body.light_mode), DispositionName(taken.disposition),
-               entry.message.body.text);
+  spdlog::info(
+      "event=message id={} incident={} severity={} color={} mode={} audio={} state={} text=\"{}\"",
+      answer.id, entry.message.incident_id.empty() ? "-" : entry.message.incident_id,
+      SeverityName(entry.message.severity), ColorHex(entry.message.body.color),
+      LightModeName(entry.message.body.light_mode), AudioModeName(entry.message.body.audio_mode),
+      DispositionName(taken.disposition), entry.message.body.text);
   if (taken.disposition != Disposition::kDuplicate) {
     history_.Add(std::move(entry));
     Perform(/*to_pages=*/false);
