@@ -55,15 +55,17 @@ def toml_string(value):
 class Daemon:
     """One process that can be ended and started again with the same arguments."""
 
-    def __init__(self, binary, arguments, log_path):
+    def __init__(self, binary, arguments, log_path, environment=None):
         self.name = binary.name
+        self.environment = {**os.environ, **environment} if environment else None
         self.command = [str(binary), *map(str, arguments)]
         self.log_path = log_path
         self.start()
 
     def start(self):
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=end_with_us)
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=end_with_us,
+                                            env=self.environment)
 
     def check_alive(self):
         if self.process.poll() is not None:
