@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The gateway's memory while ever new hosts send: it has to be flat once the tables are full.
+
+    bench/memory_over_hosts.py [--build build/release] [--hosts 500000] [--json FILE]
+
+An hour of a hundred new hosts a second, in as many seconds as they take. Tables are bounded: 65 536 open incidents, 200 000 event ids,
+200 000 known incidents and 65 536 debounce windows (their headers say what goes at the bound), so memory grows until some 260 000 hosts
+have been seen, and no more. Flat: the last third grows by less than 5 %.
+"""
+import argparse
+import pathlib
+import sys
+import time
+import urllib.request
+
+from loaded_gateway import REPOSITORY, LoadedGateway
+
+sys.path.insert(0, str(REPOSITORY / "scripts" / "lib"))
+from report import write_json  # noqa: E402
+
+FLAT = 1.05
+
+
+def taken(site):
+    with urllib.request.urlopen(site.url + "/metrics", timeout=10) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith('sentinel_events_total{outcome="accepted"}'):
+                return int(float(line.split()[1]))
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build" / "release")
+    parser.add_argument("--hosts", type=int, default=500_000)
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args()
+    site = LoadedGateway(options.build, with_terminal=False)
+    samples = []
+    try:
+        site.start_load(3600, "XID_WARN")
+        shown = 0
+        while not samples or samples[-1][0] < options.hosts:
+            time.sleep(1)
+            site.gateway.check_alive()
+            samples.append((taken(site), site.resident_mib()))
+            if samples[-1][0] - shown >= options.hosts / 12:
+                shown = samples[-1][0]
+                print(f"{shown:>9} hosts  {samples[-1][1]:>7.1f} MiB", flush=True)
+    finally:
+        site.stop()
+    hosts, last = samples[-1]
+    two_thirds = next(mib for count, mib in samples if count >= hosts * 2 / 3)
+    growth = last / two_thirds
+    flat = growth < FLAT
+    print(f"{hosts} hosts: {last:.1f} MiB, the last third grew by {100 * (growth - 1):.1f} % ({'flat' if flat else 'NOT FLAT'})")
+    if options.json:
+        write_json({"samples": samples, "growth": growth, "ok": flat}, options.json)
+    return 0 if flat else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
