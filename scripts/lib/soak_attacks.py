@@ -12,7 +12,7 @@ STALE_S = 33          # older than this it is outside
 PAUSE_S = (0.05, 0.35)
 RED = json.dumps({"text": "FORGED 机架 A03", "color": "#FF0000", "light_mode": "flash", "audio_mode": "cycle", "repeat_times": 3},
                  ensure_ascii=False, separators=(",", ":")).encode()
-V2_HEADER = "x-signature-v2"
+V2_HEADERS = ("x-signature-v2", "x-signed-headers", "x-timestamp-ms", "x-nonce", "x-boot-id")
 
 
 def split(message):
@@ -92,11 +92,12 @@ class Attacker(threading.Thread):
     def lamp(self):
         return self.chance.choice(self.site.lamps)
 
-    def heard(self, proxy, path, youngest=0.0, oldest=FRESH_S):
-        """A captured message for that path and of that age, taken apart; with when it was heard."""
+    def heard(self, proxy, path, youngest=0.0, oldest=FRESH_S, fits=lambda one: True):
+        """A captured message for that path and of that age, taken apart."""
         now = time.monotonic()
-        fit = [one for one in list(proxy.captured) if youngest <= now - one.at <= oldest and b" %b " % path.encode() in one.message[:80]]
-        return (*split(self.chance.choice(fit).message), now) if fit else None
+        fit = [one for one in list(proxy.captured)
+               if youngest <= now - one.at <= oldest and b" %b " % path.encode() in one.message[:80] and fits(one)]
+        return split(self.chance.choice(fit).message) if fit else None
 
     # At the terminals. ------------------------------------------------------------------------------------------------------------
     def wrong_key(self):
@@ -110,38 +111,39 @@ class Attacker(threading.Thread):
     def altered_body(self):
         lamp = self.lamp()
         if heard := self.heard(lamp.proxy, "/api/v1/send_msg"):
-            path, headers, body, _ = heard
+            path, headers, body = heard
             body = RED if self.chance.random() < 0.5 else body.replace(b"flash", b"off")[:-1] + b" }"
             self.post("altered body", lamp.port, path, with_header(headers, "X-Message-Id", f"forged-{self.chance.random()}"), body)
 
     def altered_time(self):
         lamp = self.lamp()
         if heard := self.heard(lamp.proxy, "/api/v1/send_msg"):
-            path, headers, body, _ = heard
+            path, headers, body = heard
             stamp = str(int(header(headers, "X-Timestamp")) + self.chance.choice((-3600, -31, 1, 31)))
             self.post("altered time", lamp.port, path, with_header(headers, "X-Timestamp", stamp), body)
 
     def replay(self):
         lamp = self.lamp()
-        now = time.monotonic()
-        # A terminal that was started anew knows nothing of what it was told before: what is known to fail is not tried.
-        oldest = min(FRESH_S, max(0.0, now - lamp.lives[-1] - 0.5))
-        if heard := self.heard(lamp.proxy, "/api/v1/send_msg", oldest=oldest):
-            path, headers, body, _ = heard
+
+        def fits(one):
+            # With the old signature alone a terminal that was started anew cannot know what it was told before.
+            return one.covers_all or one.at > lamp.lives[-1] + 0.5
+
+        if heard := self.heard(lamp.proxy, "/api/v1/send_msg", fits=fits):
+            path, headers, body = heard
             self.post("replay", lamp.port, path, headers, body, may=("duplicate", "superseded"))
 
     def stale_replay(self):
         lamp = self.lamp()
         if heard := self.heard(lamp.proxy, "/api/v1/send_msg", STALE_S, 600):
-            path, headers, body, _ = heard
+            path, headers, body = heard
             self.post("stale replay", lamp.port, path, headers, body)
 
     def altered_header(self):
         """Only the second signature covers what rides beside the old headers."""
         lamp = self.lamp()
-        heard = self.heard(lamp.proxy, "/api/v1/send_msg")
-        if heard and header(heard[1], V2_HEADER):
-            path, headers, body, _ = heard
+        if heard := self.heard(lamp.proxy, "/api/v1/send_msg", fits=lambda one: one.covers_all):
+            path, headers, body = heard
             name = self.chance.choice(("X-Message-Id", "X-Incident-Id", "X-Sequence", "X-Severity"))
             forged = {"X-Sequence": "999999", "X-Severity": "NORMAL"}.get(name, f"forged-{self.chance.random()}")
             self.post("altered header", lamp.port, path, with_header(headers, name, forged), body)
@@ -149,10 +151,9 @@ class Attacker(threading.Thread):
     def stripped(self):
         """The second signature taken off, as if an older gateway spoke."""
         lamp = self.lamp()
-        heard = self.heard(lamp.proxy, "/api/v1/send_msg")
-        if heard and header(heard[1], V2_HEADER):
-            path, headers, body, _ = heard
-            headers = with_header(without(headers, V2_HEADER), "X-Message-Id", f"forged-{self.chance.random()}")
+        if heard := self.heard(lamp.proxy, "/api/v1/send_msg", fits=lambda one: one.covers_all):
+            path, headers, body = heard
+            headers = with_header(without(headers, *V2_HEADERS), "X-Message-Id", f"forged-{self.chance.random()}")
             self.post("stripped", lamp.port, path, headers, body)
 
     # At the gateway. --------------------------------------------------------------------------------------------------------------
@@ -166,11 +167,11 @@ class Attacker(threading.Thread):
 
     def altered_ack(self):
         if heard := self.heard(self.site.to_gateway, "/api/v1/ack"):
-            path, headers, _, _ = heard
+            path, headers, _ = heard
             self.post("altered ack", self.site.gateway_port, path, headers, json.dumps({"terminal": self.lamp().name}).encode())
 
     def replayed_ack(self):
         """A press heard once more names what it named: nothing else may be acknowledged, which the audit looks at."""
         if heard := self.heard(self.site.to_gateway, "/api/v1/ack", oldest=600):
-            path, headers, body, _ = heard
+            path, headers, body = heard
             self.post("replayed ack", self.site.gateway_port, path, headers, body, may=(None,))

@@ -17,12 +17,15 @@ MODES = (
     "busy",         # 503 with Retry-After
     "cut",          # half of it, then gone
     "garbage",      # answered by something that is no HTTP
+    "liar",         # never passed on, and answered as if it had been carried out
 )
+V2_HEADER = b"\r\nx-signature-v2:"
 
 
 class Captured:
     def __init__(self, message):
         self.message, self.at = message, time.monotonic()
+        self.covers_all = V2_HEADER in message.lower()  # signed with what rides beside the body, and answered so
 
 
 async def read_message(reader):
@@ -74,6 +77,10 @@ class Proxy:
             return await writer.drain()
         if mode == "garbage":
             writer.write(b"\x16\x03\x01 this is not the protocol you are looking for\r\n\r\n")
+            return await writer.drain()
+        if mode == "liar":
+            lie = b'{"id":"-","state":"playing","muted_until_at":null}'
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(lie), lie))
             return await writer.drain()
         if mode == "delay":
             await asyncio.sleep(delay)
