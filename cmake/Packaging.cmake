@@ -12,8 +12,8 @@ function(sentinel_compressed source target)
 endfunction()
 
 file(MAKE_DIRECTORY ${made})
-sentinel_compressed(${packaging}/debian/changelog ${made}/changelog.gz)
-set(compressed ${made}/changelog.gz)
+sentinel_compressed(${packaging}/debian/changelog ${made}/changelog.Debian.gz)
+set(compressed ${made}/changelog.Debian.gz)
 
 # Man pages and completions of the programs a package brings, as far as there are any.
 function(sentinel_manuals component)
@@ -66,8 +66,11 @@ foreach(component agent gateway terminal)
 endforeach()
 sentinel_manuals(tools sentinelctl sentinel-ring)
 foreach(component IN LISTS components)
-  install(FILES ${made}/changelog.gz DESTINATION share/doc/gpu-sentinel-${component} COMPONENT ${component})
+  install(FILES ${made}/changelog.Debian.gz DESTINATION share/doc/gpu-sentinel-${component} COMPONENT ${component})
   install(FILES ${packaging}/debian/copyright DESTINATION share/doc/gpu-sentinel-${component} COMPONENT ${component})
+  set(PACKAGE gpu-sentinel-${component})
+  configure_file(${packaging}/debian/lintian-overrides.in ${made}/${component}/lintian-overrides @ONLY)
+  install(FILES ${made}/${component}/lintian-overrides DESTINATION share/lintian/overrides RENAME ${PACKAGE} COMPONENT ${component})
 endforeach()
 install(DIRECTORY DESTINATION ${etc}/gpu-sentinel/keys COMPONENT gateway
   DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
@@ -119,18 +122,18 @@ set(CPACK_DEBIAN_TERMINAL_PACKAGE_DEPENDS "${starts_a_daemon}, adduser, espeak-n
 set(CPACK_DEBIAN_TERMINAL_PACKAGE_RECOMMENDS "alsa-utils")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_SUGGESTS "gpu-sentinel-terminal, gpu-sentinel-tools, prometheus")
 set(CPACK_COMPONENT_AGENT_DESCRIPTION "watches GPU training jobs of a node for silent NCCL hangs
- Brings the profiler plugin that NCCL loads into a training process and the
- agent that reads what it notes. The agent tells the gateway within half a
- second which ring stands still and why; it never stops or slows a job.")
+Brings the profiler plugin that NCCL loads into a training process and the
+agent that reads what it notes. The agent tells the gateway within half a
+second which ring stands still and why; it never stops or slows a job.")
 set(CPACK_COMPONENT_GATEWAY_DESCRIPTION "finds the culprit of a silent NCCL hang and lights a lamp
- Takes what agents and existing senders report, finds the rank, node, card or
- link that holds a training job up, and drives the lamps and voices of a site
- until each has answered. Nothing it has accepted is lost by a restart, a full
- disk or a terminal that is away.")
+Takes what agents and existing senders report, finds the rank, node, card or
+link that holds a training job up, and drives the lamps and voices of a site
+until each has answered. Nothing it has accepted is lost by a restart, a full
+disk or a terminal that is away.")
 set(CPACK_COMPONENT_TERMINAL_DESCRIPTION "lamp and voice on the data-centre floor for GPU Sentinel
- Shows and speaks what a gateway signs, and takes the press of a button back to
- it. Shows by itself that monitoring is blind when the gateway falls silent.")
+Shows and speaks what a gateway signs, and takes the press of a button back to
+it. Shows by itself that monitoring is blind when the gateway falls silent.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "command line and training stand-in of GPU Sentinel
- sentinelctl asks a gateway and acts on it; sentinel-ring is a training job that
- can be made to hang, to see what becomes of it.")
+sentinelctl asks a gateway and acts on it; sentinel-ring is a training job
+that can be made to hang, to see what becomes of it.")
 include(CPack)

@@ -112,16 +112,18 @@ class Audit:
                 self.wrong.append(f"{incident} burns at {lamp} and not in the store")
 
     def latencies(self, calm):
-        """From the first post of each P0 to the light of the last lamp: (all, those that met nothing broken)."""
-        every, undisturbed = [], []
-        for _, (level, incident, first_ms, _) in self.alarms.items():
+        """From the first post of each P0 to the light of the first lamp, to that of the last, and the latter for those that met nothing
+        broken."""
+        first, last, undisturbed = [], [], []
+        for level, incident, posted_ms, _ in self.alarms.values():
             lit = [witness.lit_ms(incident) for witness in self.witnesses]
             if level != "P0" or None in lit:
                 continue
-            every.append(max(lit) - first_ms)
-            if any(begin <= first_ms and max(lit) <= end for begin, end in calm):
-                undisturbed.append(every[-1])
-        return every, undisturbed
+            first.append(min(lit) - posted_ms)
+            last.append(max(lit) - posted_ms)
+            if any(begin <= posted_ms and max(lit) <= end for begin, end in calm):
+                undisturbed.append(last[-1])
+        return first, last, undisturbed
 
     def findings(self):
         named = (("lost", self.lost), ("announced twice", self.twice), ("forged accepted", self.forged), ("wrong", self.wrong))

@@ -27,7 +27,7 @@ FILES = {
 }
 MAY_LIE_IN = re.compile(r"^/(usr/(bin|lib|share)(/|$)|usr/$|etc/gpu-sentinel(/|$)|etc/$|$)")
 # What a purged installation leaves behind besides dpkg's own notes: the user.
-LEFT = re.compile(r"^/(var/(lib/dpkg|log|cache|lib/systemd/deb-systemd-helper)|etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|etc/\.pwd\.lock|tmp|run|root)")
+LEFT = re.compile(r"^/(var/(lib/dpkg|log|cache|lib/systemd/deb-systemd-helper)|etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|etc/\.pwd\.lock|tmp|run|root|mnt)")
 
 
 class Problems:
@@ -45,6 +45,11 @@ class Problems:
 
 def run(*command, **options):
     return subprocess.run([str(one) for one in command], capture_output=True, text=True, **options)
+
+
+def dpkg(*arguments):
+    # Nothing of it stays: it need not reach a disk.
+    must("dpkg", "--force-unsafe-io", *arguments, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
 
 
 def must(*command, **options):
@@ -76,7 +81,7 @@ def check_contents(packages, problems):
         for line in must("dpkg-deb", "-c", package).splitlines():
             mode, owner, _, _, _, path = line.split(None, 5)
             listed[path.split(" -> ")[0].removeprefix(".")] = (mode, owner)
-        for file in FILES[name] + [f"/usr/share/doc/gpu-sentinel-{name}/copyright", f"/usr/share/doc/gpu-sentinel-{name}/changelog.gz"]:
+        for file in FILES[name] + [f"/usr/share/doc/gpu-sentinel-{name}/copyright", f"/usr/share/doc/gpu-sentinel-{name}/changelog.Debian.gz"]:
             problems.check(file in listed, f"{name}: {file} is missing")
         for path, (mode, owner) in listed.items():
             problems.check(MAY_LIE_IN.match(path), f"{name}: {path} does not belong there")
@@ -121,7 +126,9 @@ mount -t overlay copy -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root
 mount --bind /proc "$1/root/proc"
 mount --bind /dev "$1/root/dev"
 mount -t tmpfs run "$1/root/run"
-mkdir -p "$1/root/mnt/packages" "$1/root/mnt/test"
+for folder in packages test upper lower; do mkdir -p "$1/root/mnt/$folder"; done
+mount --bind "$1/upper" "$1/root/mnt/upper"
+mount --bind / "$1/root/mnt/lower"
 mount --bind "$2" "$1/root/mnt/packages"
 mount --bind "$3" "$1/root/mnt/test"
 mount -t tmpfs upper "$1/root/tmp"
@@ -136,19 +143,18 @@ touch "$1/ready"
         return ran.returncode
 
 
-def snapshot():
-    """Every path of the copy, but for what is mounted there and what says nothing."""
-    seen = set()
-    for top, folders, files in os.walk("/"):
-        folders[:] = [one for one in folders if not os.path.ismount(os.path.join(top, one)) and os.path.join(top, one) not in ("/work", "/home")]
-        seen.update(os.path.join(top, one) for one in (*folders, *files))
-    return seen
+def left_behind():
+    """Every path that is on the copy and not on the machine."""
+    upper, lower = pathlib.Path("/mnt/upper"), pathlib.Path("/mnt/lower")
+    for top, folders, files in os.walk(upper):
+        for name in (*folders, *files):
+            path = pathlib.Path(top, name).relative_to(upper)
+            if not os.path.lexists(lower / path):
+                yield f"/{path}"
 
 
 def check_installed(packages, problems):
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    before = snapshot()
-    must("dpkg", "-i", *packages.values(), env=environment)
+    dpkg("-i", *packages.values())
     problems.check(run("getent", "passwd", "gpu-sentinel").returncode == 0, "there is no user gpu-sentinel")
     state, keys = pathlib.Path("/var/lib/gpu-sentinel"), pathlib.Path("/etc/gpu-sentinel/keys")
     problems.check(state.owner() == "gpu-sentinel" and state.stat().st_mode & 0o777 == 0o750, "the state folder is not the daemons' own")
@@ -163,7 +169,7 @@ def check_installed(packages, problems):
 
     changed = pathlib.Path("/etc/gpu-sentinel/gateway.toml")
     changed.write_text(changed.read_text() + "# changed by the operator\n")
-    must("dpkg", "-i", packages["gateway"], env=environment)
+    dpkg("-i", packages["gateway"])
     problems.check("changed by the operator" in changed.read_text(), "an upgrade has taken the operator's configuration away")
 
     for path in ("sentinel.db", "sentinel.db-wal", "agent-spool/1", "learned.0", "speech/1.wav"):
@@ -171,16 +177,16 @@ def check_installed(packages, problems):
         file.parent.mkdir(exist_ok=True)
         file.touch()
     (keys / "terminal.key").touch()
-    must("dpkg", "-r", "gpu-sentinel-gateway", env=environment)
+    dpkg("-r", "gpu-sentinel-gateway")
     problems.check(changed.exists() and (state / "sentinel.db").exists(), "a removal has taken configuration or store away")
-    must("dpkg", "--purge", "gpu-sentinel-gateway", env=environment)
+    dpkg("--purge", "gpu-sentinel-gateway")
     problems.check(not changed.exists() and not (state / "sentinel.db").exists() and not (state / "sentinel.db-wal").exists(),
                    "a purge has left the gateway's configuration or store")
     problems.check((state / "agent-spool" / "1").exists(), "a purge of the gateway has taken what is the agent's")
     problems.check((keys / "terminal.key").exists(), "a purge of the gateway has taken the terminal's key")
     (keys / "terminal.key").unlink()
-    must("dpkg", "--purge", *(f"gpu-sentinel-{name}" for name in ("agent", "terminal", "tools")), env=environment)
-    for path in sorted(snapshot() - before):
+    dpkg("--purge", *(f"gpu-sentinel-{name}" for name in ("agent", "terminal", "tools")))
+    for path in sorted(left_behind()):
         problems.check(LEFT.match(path), f"purged, and {path} is left")
 
 
