@@ -16,8 +16,6 @@
 namespace sentinel {
 namespace {
 
-using testing::HasSubstr;
-
 // A server that says what it is told, or nothing, whatever it is asked.
 class RudeServer {
  public:
