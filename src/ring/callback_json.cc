@@ -325,7 +325,7 @@ Status AppendCallback(std::string_view line, RankRecording& into) {
     thread = into.threads.insert(thread, tid);
   }
   callback.thread = static_cast<uint32_t>(thread - into.threads.begin());
-  into.callbacks.push_back(std::move(callback));
+  into.callbacks.push_back(callback);
   return {};
 }
 

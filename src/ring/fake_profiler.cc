@@ -159,10 +159,10 @@ int InitV5(void** context, uint64_t id, int* mask, const char* name, int nodes, 
 }  // namespace
 
 extern "C" {
-#define FAKE_TABLE(version, init)                                                         \
-  __attribute__((visibility("default"))) extern const Table ncclProfiler_v##version;      \
-  const Table ncclProfiler_v##version = {"fake",          reinterpret_cast<void*>(&init), \
-                                         &Start<version>, &StopEvent,                     \
+#define FAKE_TABLE(version, init)                                                           \
+  __attribute__((visibility("default"))) extern const Table ncclProfiler_v##version;        \
+  const Table ncclProfiler_v##version = {"fake",          reinterpret_cast<void*>(&(init)), \
+                                         &Start<version>, &StopEvent,                       \
                                          &RecordState,    &Finalize}
 #ifdef FAKE_V2
 FAKE_TABLE(2, InitV2);

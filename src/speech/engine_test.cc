@@ -17,8 +17,8 @@ double Energy(const Pcm& pcm) {
 // so.
 TEST(EspeakEngine, SpeaksBothLanguages) {
   EspeakEngine engine;
-  for (SpeechRun run : {SpeechRun{Voice::kMandarin, "训练集群紧急预警，机架"},
-                        SpeechRun{Voice::kEnglish, "G P U worker"}}) {
+  for (const SpeechRun& run : {SpeechRun{Voice::kMandarin, "训练集群紧急预警，机架"},
+                               SpeechRun{Voice::kEnglish, "G P U worker"}}) {
     Result<Pcm> pcm = engine.Synthesise(run);
     ASSERT_TRUE(pcm.ok()) << pcm.error().message << " (is the package espeak-ng installed?)";
     EXPECT_GT(Length(*pcm), std::chrono::milliseconds(600)) << run.text;

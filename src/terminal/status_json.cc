@@ -9,7 +9,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Millis(Duration d) { return static_cast<double>(d.count() / 1000) / 1000; }
+double Millis(Duration d) {
+  auto whole = std::chrono::floor<std::chrono::microseconds>(d);
+  return static_cast<double>(whole.count()) / 1000;
+}
 Json MonoMillis(std::optional<Instant> at) {
   return at ? Json(Millis(at->since_boot)) : Json(nullptr);
 }

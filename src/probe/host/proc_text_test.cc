@@ -68,8 +68,8 @@ TEST(ProcText, CgroupKnowsBothHierarchies) {
 }
 
 TEST(ProcText, EnvironIsExactAboutNames) {
-  const std::string environ("A=1\0SLURM_JOB_ID_OLD=8\0SLURM_JOB_ID=7\0SLURM_JOB_ID=9\0EMPTY=\0",
-                            61);
+  constexpr char kText[] = "A=1\0SLURM_JOB_ID_OLD=8\0SLURM_JOB_ID=7\0SLURM_JOB_ID=9\0EMPTY=\0";
+  const std::string environ(kText, sizeof kText - 1);
   EXPECT_EQ(EnvironValue(environ, "SLURM_JOB_ID"), "7");
   EXPECT_EQ(EnvironValue(environ, "EMPTY"), "");
   EXPECT_EQ(EnvironValue(environ, "NONE"), std::nullopt);
