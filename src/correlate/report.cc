@@ -41,8 +41,11 @@ uint64_t WholeMark(const Digest& d, uint64_t received) {
   return mark;
 }
 
-// Counters only rise, so a digest in which one has fallen was overtaken on its way.
+// Counters only rise, so a digest in which one has fallen was overtaken on its way. What answers a
+// later question was not: then it was the board that told something else before, and were its word
+// not taken now, it never would be again.
 bool Older(const Digest& candidate, const Digest& known) {
+  if (candidate.request_id > known.request_id) return false;
   if (candidate.request_id != 0 && candidate.request_id < known.request_id) return true;
   if (candidate.operations_started < known.operations_started ||
       candidate.operations_finished < known.operations_finished) {
