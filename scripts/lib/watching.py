@@ -2,6 +2,7 @@
 import copy
 import time
 
+from daemons import DemoError
 from truth import place_of
 
 VOICE_HOLD_S = 10  # a dead or late rank is spoken of only if it stays so: port flaps heal in about 9 s
@@ -76,16 +77,17 @@ class Watch:
                     self.timeline.more(f"· {line['en']}")
 
     def in_ranks_of_the_job(self, incident):
+        """The gateway says them beside the communicator's; that they are right is checked here."""
         members = self.members.get(int((incident.get("comm") or {}).get("id") or "0", 16))
-        if not members:
-            return
         culprit = incident["culprit"]
-        if culprit["rank"] is not None:
-            culprit["rank"] = members[culprit["rank"]]
-        if culprit.get("edge"):
-            culprit["edge"] = [members[end] for end in culprit["edge"]]
-        for suspect in incident.get("suspects", []):
-            suspect["rank"] = members[suspect["rank"]]
+        for who in (culprit, *incident.get("suspects", [])):
+            if who["rank"] is None or who.get("job_rank") is None:
+                continue
+            if members and members[who["rank"]] != who["job_rank"]:
+                raise DemoError(f"rank {who['rank']} of {members} was said to be the job's rank {who['job_rank']}")
+            who["rank"] = who["job_rank"]
+        if culprit.get("job_edge"):
+            culprit["edge"] = culprit["job_edge"]
 
     def hear(self, message):
         colour = message.get("color", "").upper()

@@ -160,6 +160,7 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
   place.host = options_.host;
   place.gpu = LocalRankOf(variables);
   place.pid = pid;
+  place.job_rank = JobRankOf(variables);
   const auto known =
       std::find_if(unclaimed_.begin(), unclaimed_.end(), [&](const LearnedProcess& learned) {
         return learned.pid == pid && learned.start_ticks == found.start_ticks &&

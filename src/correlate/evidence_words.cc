@@ -11,7 +11,11 @@ namespace {
 
 class Words {
  public:
-  Words(const Scene& scene, const Judgement& judgement) : scene_(scene), j_(judgement) {}
+  Words(const Scene& scene, const Judgement& judgement) : scene_(scene), j_(judgement) {
+    // People look for a rank of the job. Where it is not known of all, all go by the communicator.
+    jobs_ = std::all_of(scene.seats().begin(), scene.seats().end(),
+                        [](const Scene::Seat& seat) { return seat.job_rank >= 0; });
+  }
 
   std::vector<EvidenceLine> All() {
     Culprit();
@@ -35,11 +39,17 @@ class Words {
     return fmt::format("{} #{}", FuncName(j_.finding.op->func), j_.finding.op->index);
   }
 
-  static std::string List(const std::vector<Rank>& ranks, std::string_view separator) {
+  // As it is called in words.
+  int32_t Of(Rank rank) const {
+    const Scene::Seat* seat = jobs_ ? scene_.Find(rank) : nullptr;
+    return seat == nullptr ? rank : seat->job_rank;
+  }
+
+  std::string List(const std::vector<Rank>& ranks, std::string_view separator) const {
     constexpr size_t kNamedMax = 8;
     std::string text;
     for (size_t i = 0; i < ranks.size() && i < kNamedMax; ++i) {
-      text += fmt::format("{}{}", i == 0 ? "" : separator, ranks[i]);
+      text += fmt::format("{}{}", i == 0 ? "" : separator, Of(ranks[i]));
     }
     if (ranks.size() > kNamedMax) text += " …";
     return text;
@@ -85,8 +95,8 @@ class Words {
 
   void Each(std::string_view zh, std::string_view en) {
     if (j_.finding.rank) {
-      Add(fmt::format(fmt::runtime(zh), *j_.finding.rank, OpZh()),
-          fmt::format(fmt::runtime(en), *j_.finding.rank, OpEn()));
+      Add(fmt::format(fmt::runtime(zh), Of(*j_.finding.rank), OpZh()),
+          fmt::format(fmt::runtime(en), Of(*j_.finding.rank), OpEn()));
     } else {
       Add(fmt::format(fmt::runtime(zh), List(j_.finding.suspects, "、"), OpZh()),
           fmt::format(fmt::runtime(en), List(j_.finding.suspects, ", "), OpEn()));
@@ -120,10 +130,10 @@ class Words {
     const std::string where = j_.elsewhere.where_name.empty()
                                   ? fmt::format("{:#018x}", j_.elsewhere.where->comm_id)
                                   : j_.elsewhere.where_name;
-    Add(fmt::format("{} 号进程没有到达 {}：它自己在通信域 {} 中等待", *j_.elsewhere.who, OpZh(),
+    Add(fmt::format("{} 号进程没有到达 {}：它自己在通信域 {} 中等待", Of(*j_.elsewhere.who), OpZh(),
                     where),
         fmt::format("rank {} has not come to {}: it waits in communicator {} itself",
-                    *j_.elsewhere.who, OpEn(), where));
+                    Of(*j_.elsewhere.who), OpEn(), where));
   }
 
   void Circle() {
@@ -143,13 +153,13 @@ class Words {
     const Digest* d = scene_.DigestOf(*j_.finding.rank);
     if (d == nullptr) return;
     if (d->phase == Phase::kCalling) {
-      Add(fmt::format("{} 号进程停在一次尚未提交任何操作的 NCCL 调用中", *j_.finding.rank),
+      Add(fmt::format("{} 号进程停在一次尚未提交任何操作的 NCCL 调用中", Of(*j_.finding.rank)),
           fmt::format("rank {} is inside an NCCL call that has enqueued nothing",
-                      *j_.finding.rank));
+                      Of(*j_.finding.rank)));
     } else if (d->op && d->phase == Phase::kBetween) {
-      Add(fmt::format("{} 号进程最后完成的是 {} #{}", *j_.finding.rank, FuncName(d->op->func),
+      Add(fmt::format("{} 号进程最后完成的是 {} #{}", Of(*j_.finding.rank), FuncName(d->op->func),
                       d->op->index),
-          fmt::format("the last operation rank {} finished is {} #{}", *j_.finding.rank,
+          fmt::format("the last operation rank {} finished is {} #{}", Of(*j_.finding.rank),
                       FuncName(d->op->func), d->op->index));
     }
   }
@@ -159,8 +169,8 @@ class Words {
       return Each("{} 号进程的 GPU 内核均未完成 {}，肇事者是其中之一",
                   "the kernels of ranks {} have not completed {}: one of them");
     }
-    const Rank rank = *j_.finding.rank;
-    const Digest* d = scene_.DigestOf(rank);
+    const Digest* d = scene_.DigestOf(*j_.finding.rank);
+    const int32_t rank = Of(*j_.finding.rank);
     uint32_t slices = 0;
     int channels = 0;
     if (d != nullptr) {
@@ -209,29 +219,31 @@ class Words {
           }
         }
       }
+      const int32_t sender = Of(edge.from);
+      const int32_t receiver = Of(edge.to);
       if (waits) {
         Add(fmt::format("{} 号到 {} 号的网络传输停住：接收方收到 {} 片，发送方的发送未被确认",
-                        edge.from, edge.to, received),
+                        sender, receiver, received),
             fmt::format("the wire from rank {} to rank {} stands still: {} slices have arrived and "
                         "the sends of rank {} do not complete",
-                        edge.from, edge.to, received, edge.from));
+                        sender, receiver, received, sender));
       } else {
-        Add(fmt::format("{} 号到 {} 号的网络传输停住：已发出 {} 片，收到 {} 片", edge.from, edge.to,
+        Add(fmt::format("{} 号到 {} 号的网络传输停住：已发出 {} 片，收到 {} 片", sender, receiver,
                         sent, received),
             fmt::format("the wire from rank {} to rank {} stands still: {} slices were sent and {} "
                         "have arrived",
-                        edge.from, edge.to, sent, received));
+                        sender, receiver, sent, received));
       }
       if (lines_.size() >= 3) break;
     }
     if (j_.finding.rank) {
-      Add(fmt::format("停住的链路都连着 {} 号进程", *j_.finding.rank),
-          fmt::format("rank {} is the end that the frozen edges share", *j_.finding.rank));
+      Add(fmt::format("停住的链路都连着 {} 号进程", Of(*j_.finding.rank)),
+          fmt::format("rank {} is the end that the frozen edges share", Of(*j_.finding.rank)));
     } else if (j_.finding.suspects.size() == 2) {
-      Add(fmt::format("故障在 {} 号、{} 号之一或其间的链路", j_.finding.suspects[0],
-                      j_.finding.suspects[1]),
+      Add(fmt::format("故障在 {} 号、{} 号之一或其间的链路", Of(j_.finding.suspects[0]),
+                      Of(j_.finding.suspects[1])),
           fmt::format("the fault is at rank {}, at rank {}, or between them",
-                      j_.finding.suspects[0], j_.finding.suspects[1]));
+                      Of(j_.finding.suspects[0]), Of(j_.finding.suspects[1])));
     }
   }
 
@@ -254,7 +266,7 @@ class Words {
     if (!j_.finding.rank) return;
     const Digest* d = scene_.DigestOf(*j_.finding.rank);
     if (d == nullptr) return;
-    const Rank rank = *j_.finding.rank;
+    const int32_t rank = Of(*j_.finding.rank);
     const Vitals& v = d->vitals;
     if (IsDead(v)) {
       Add(fmt::format("{} 号进程已死亡，其余进程仍在等待", rank),
@@ -271,7 +283,7 @@ class Words {
     } else if (v.state == ProcessState::kDiskWait) {
       Add(fmt::format("{} 号进程停在内核 I/O 中 (D)", rank),
           fmt::format("rank {} waits for I/O in the kernel (state D)", rank));
-    } else if (scene_.StandingOf(rank) == Standing::kNotEntered && v.idle) {
+    } else if (scene_.StandingOf(*j_.finding.rank) == Standing::kNotEntered && v.idle) {
       if (*v.idle) {
         Add(fmt::format("{} 号进程活着，但其进程树不用 CPU、没有 I/O", rank),
             fmt::format("rank {} is alive and its process tree neither computes nor reads", rank));
@@ -325,6 +337,7 @@ class Words {
 
   const Scene& scene_;
   const Judgement& j_;
+  bool jobs_ = false;  // ranks are said as the job's
   std::vector<EvidenceLine> lines_;
 };
 

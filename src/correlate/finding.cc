@@ -4,14 +4,19 @@
 
 namespace sentinel {
 
-const Report* Scene::Of(Rank rank) const {
+const Scene::Seat* Scene::Find(Rank rank) const {
   if (rank < 0) return nullptr;
   const size_t index = static_cast<size_t>(rank);
   // Most communicators are whole, and then a rank stands at its own number.
-  if (index < seats_.size() && seats_[index].rank == rank) return seats_[index].report;
+  if (index < seats_.size() && seats_[index].rank == rank) return &seats_[index];
   auto it = std::lower_bound(seats_.begin(), seats_.end(), rank,
                              [](const Seat& seat, Rank r) { return seat.rank < r; });
-  return it != seats_.end() && it->rank == rank ? it->report : nullptr;
+  return it != seats_.end() && it->rank == rank ? &*it : nullptr;
+}
+
+const Report* Scene::Of(Rank rank) const {
+  const Seat* seat = Find(rank);
+  return seat == nullptr ? nullptr : seat->report;
 }
 
 const Digest* Scene::DigestOf(Rank rank) const {

@@ -23,6 +23,7 @@ class Scene {
     Rank rank = -1;
     const Report* report = nullptr;  // null: nothing is known, neither good nor bad
     bool silent = false;             // its agent has not been heard of
+    int32_t job_rank = -1;           // in the whole job; -1: not known
   };
 
   Scene(int32_t nranks, int32_t nodes) : nranks_(nranks), nodes_(nodes) {}
@@ -32,6 +33,7 @@ class Scene {
   int32_t nranks() const { return nranks_; }
   int32_t nodes() const { return nodes_; }
   const std::vector<Seat>& seats() const { return seats_; }
+  const Seat* Find(Rank rank) const;  // null: there is none
   const Report* Of(Rank rank) const;
   const Digest* DigestOf(Rank rank) const;
 

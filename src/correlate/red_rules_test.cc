@@ -314,6 +314,20 @@ TEST(RedRules, AKernelThatNobodySeesIsSlowAsLongAsAnybodyInTheRingMoves) {
   EXPECT_THAT(bench.last()->suspects, UnorderedElementsAre(0, 1));
 }
 
+TEST(RedRules, WordsSayTheJobsRanksWhereAllOfThemAreKnown) {
+  std::vector<Digest> ranks = recorded::FreezeKernel();
+  for (Digest& d : ranks) d.member.place.job_rank = 100 + d.member.rank;
+  const auto words = [](const std::vector<Digest>& of) {
+    Bench bench(of);
+    bench.Fresh();
+    bench.Run(2s);
+    return bench.last()->evidence.front().en;
+  };
+  EXPECT_THAT(words(ranks), ::testing::HasSubstr("rank 102 "));
+  ranks[0].member.place.job_rank = -1;
+  EXPECT_THAT(words(ranks), ::testing::HasSubstr("rank 2 "));
+}
+
 TEST(RedRules, ACulpritThatIsSilentIsNotNamedAndRedWaitsUntilItsNodeIsGone) {
   Bench bench(recorded::Skip());
   bench.Fresh();

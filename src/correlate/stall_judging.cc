@@ -56,6 +56,7 @@ Scene WatchedGroup::Sight(const Around& around, Instant now, bool* unanswered) {
     Scene::Seat seen;
     seen.rank = rank;
     seen.report = seat.report.get();
+    seen.job_rank = seat.member.place.job_rank;
     const bool dead = seat.report != nullptr && IsDead(seat.report->digest().vitals);
     seen.silent = around.silence(seat) >= around.options->agent_silent_after;
     // Death is the last word on a rank; whatever else it said is worth what its agent is worth now.

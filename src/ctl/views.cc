@@ -47,6 +47,12 @@ Paint PaintOf(const Json& incident) {
   return severity == "P1" ? Paint::kYellow : Paint::kNone;
 }
 
+// Its rank in the job, where that is known; else in its communicator.
+std::string JobsRank(const Json& who) {
+  const std::string rank = Text(who, "job_rank");
+  return rank.empty() ? Text(who, "rank") : rank;
+}
+
 std::string Place(const Json& incident) {
   const Json& culprit = Field(incident, "culprit");
   std::string place;
@@ -59,11 +65,11 @@ std::string Place(const Json& incident) {
   add(Text(culprit, "host"), "");
   add(Text(culprit, "gpu"), "gpu ");
   add(Text(culprit, "nic"), "");
-  add(Text(culprit, "rank"), "rank ");
+  add(JobsRank(culprit), "rank ");
   if (!place.empty()) return place;
   std::string one_of;
   for (const Json& suspect : List(incident, "suspects")) {
-    one_of += (one_of.empty() ? "one of rank " : ", ") + Text(suspect, "rank");
+    one_of += (one_of.empty() ? "one of rank " : ", ") + JobsRank(suspect);
   }
   return one_of;
 }

@@ -48,6 +48,10 @@ TEST(Views, WhereNobodyIsNamedTheSuspectsAre) {
   hang["culprit"] = {{"rank", nullptr}, {"host", nullptr}};
   hang["suspects"] = json::array({{{"rank", 3}, {"host", "n3"}}, {{"rank", 4}, {"host", "n4"}}});
   EXPECT_THAT(IncidentsView(Answer(hang), {}), HasSubstr("one of rank 3, 4"));
+  // Where the rank in the whole job is known, that is the one people look for.
+  hang["suspects"][0]["job_rank"] = 103;
+  hang["suspects"][1]["job_rank"] = 104;
+  EXPECT_THAT(IncidentsView(Answer(hang), {}), HasSubstr("one of rank 103, 104"));
 }
 
 TEST(Views, OneIncidentIsToldWithItsEvidenceAndWhoHeardOfIt) {

@@ -316,9 +316,13 @@ TEST(IncidentBook, AHangWithoutAPlaceNamesItsSuspects) {
     Member m;
     m.rank = r;
     m.place.host = r == 1 ? "n2" : "n3";
+    m.place.job_rank = 10 + r;
     v.members.push_back(m);
   }
   floor.Judge(v);
+  const Incident& incident = *floor.book.Find(floor.told.at(0).incident);
+  EXPECT_EQ(incident.culprit.job_edge, (Edge{11, 12}));
+  EXPECT_EQ(incident.suspects.at(1), (Suspect{2, "n3", 12}));
   EXPECT_EQ(floor.told.at(0).message.text,
             "任务 job-1 通信停滞，故障点未定位，疑似 A03 n2、A04 n3");
 }

@@ -24,6 +24,13 @@ std::string HostOf(const Verdict& verdict, Rank rank) {
   return "";
 }
 
+std::optional<int32_t> JobRankOf(const Verdict& verdict, Rank rank) {
+  for (const Member& member : verdict.members) {
+    if (member.rank == rank && member.place.job_rank >= 0) return member.place.job_rank;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void IncidentBook::OnVerdict(const Verdict& verdict, Moment now) {
@@ -129,7 +136,13 @@ void IncidentBook::DescribeVerdict(Entry& entry, const Verdict& verdict) {
   IncidentCulprit culprit;
   const Place& place = verdict.culprit.place;
   culprit.rank = verdict.culprit.rank;
+  if (culprit.rank) culprit.job_rank = JobRankOf(verdict, *culprit.rank);
   culprit.edge = verdict.culprit.edge;
+  if (culprit.edge) {
+    const std::optional<int32_t> from = JobRankOf(verdict, culprit.edge->from);
+    const std::optional<int32_t> to = JobRankOf(verdict, culprit.edge->to);
+    if (from && to) culprit.job_edge = Edge{*from, *to};
+  }
   culprit.nic = verdict.culprit.nic;
   culprit.host = place.host;
   if (place.gpu >= 0) culprit.gpu = place.gpu;
@@ -142,7 +155,9 @@ void IncidentBook::DescribeVerdict(Entry& entry, const Verdict& verdict) {
   incident.culprit = culprit;
   entry.host_key = place.host.empty() ? "" : IdentityHost(place.host);
   incident.suspects.clear();
-  for (Rank rank : verdict.suspects) incident.suspects.push_back({rank, HostOf(verdict, rank)});
+  for (Rank rank : verdict.suspects) {
+    incident.suspects.push_back({rank, HostOf(verdict, rank), JobRankOf(verdict, rank)});
+  }
 
   SpeechFields fields;
   fields.job = Sanitise(incident.job, kSpokenFieldMax);

@@ -23,9 +23,10 @@ struct CommKey {
 // Where a rank lives. Empty or negative: unknown.
 struct Place {
   std::string host;
-  int gpu = -1;     // the card's number on its node
-  std::string pci;  // 0000:3b:00.0
-  int pid = -1;     // as the host sees it
+  int gpu = -1;           // the card's number on its node
+  std::string pci;        // 0000:3b:00.0
+  int pid = -1;           // as the host sees it
+  int32_t job_rank = -1;  // of the process among all of its job, as its environment says
 
   auto operator<=>(const Place&) const = default;
 };

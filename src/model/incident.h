@@ -98,16 +98,19 @@ struct NotificationRecord {
 // Where and on what. Empty or nothing: unknown.
 struct IncidentCulprit {
   std::optional<Rank> rank;
+  std::optional<int32_t> job_rank;  // the same process's in the whole job
   std::string host;
   std::string rack;
   std::optional<int> unit;
   std::optional<int> gpu;
   std::string nic;
   std::optional<Edge> edge;
+  std::optional<Edge> job_edge;  // the same in the job's ranks
 };
 struct Suspect {
   Rank rank = -1;
   std::string host;
+  std::optional<int32_t> job_rank = std::nullopt;
   friend bool operator==(const Suspect&, const Suspect&) = default;
 };
 struct Acknowledgement {

@@ -83,6 +83,11 @@ std::optional<Operation> TakeOperation(const Json& json) {
   return op;
 }
 
+std::optional<Edge> TakeEdge(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return Edge{json.at(0).get<Rank>(), json.at(1).get<Rank>()};
+}
+
 IncidentCulprit TakeCulprit(const Json& json) {
   IncidentCulprit c;
   c.rank = TakeOptional<Rank>(json.at("rank"));
@@ -91,8 +96,10 @@ IncidentCulprit TakeCulprit(const Json& json) {
   c.unit = TakeOptional<int>(json.at("unit"));
   c.gpu = TakeOptional<int>(json.at("gpu"));
   c.nic = json.at("nic").get<std::string>();
-  const Json& edge = json.at("edge");
-  if (!edge.is_null()) c.edge = Edge{edge.at(0).get<Rank>(), edge.at(1).get<Rank>()};
+  c.edge = TakeEdge(json.at("edge"));
+  // Not in documents of before there were any.
+  if (json.contains("job_rank")) c.job_rank = TakeOptional<int32_t>(json.at("job_rank"));
+  if (json.contains("job_edge")) c.job_edge = TakeEdge(json.at("job_edge"));
   return c;
 }
 
@@ -119,7 +126,9 @@ Incident Take(const Json& json) {
   i.op = TakeOperation(json.at("op"));
   i.culprit = TakeCulprit(json.at("culprit"));
   for (const Json& s : json.at("suspects")) {
-    i.suspects.push_back({s.at(0).get<Rank>(), s.at(1).get<std::string>()});
+    Suspect suspect{s.at(0).get<Rank>(), s.at(1).get<std::string>()};
+    if (s.size() > 2) suspect.job_rank = TakeOptional<int32_t>(s.at(2));
+    i.suspects.push_back(std::move(suspect));
   }
   i.confidence = json.at("confidence").get<double>();
   for (const Json& e : json.at("evidence")) {
@@ -195,21 +204,29 @@ void KeepOperation(JsonWriter* out, const std::optional<Operation>& op) {
   out->Unsigned(op->count).Number(static_cast<int>(op->datatype)).Close(']');
 }
 
-void KeepCulprit(JsonWriter* out, const IncidentCulprit& c) {
-  out->Key("culprit").Open('{').Key("rank").NumberOrNull(c.rank).Key("host").Text(c.host);
-  out->Key("rack").Text(c.rack).Key("unit").NumberOrNull(c.unit).Key("gpu").NumberOrNull(c.gpu);
-  out->Key("nic").Text(c.nic).Key("edge");
-  if (c.edge) {
-    out->Open('[').Number(c.edge->from).Number(c.edge->to).Close(']');
+void KeepEdge(JsonWriter* out, const char* key, const std::optional<Edge>& edge) {
+  out->Key(key);
+  if (edge) {
+    out->Open('[').Number(edge->from).Number(edge->to).Close(']');
   } else {
     out->Null();
   }
+}
+
+void KeepCulprit(JsonWriter* out, const IncidentCulprit& c) {
+  out->Key("culprit").Open('{').Key("rank").NumberOrNull(c.rank).Key("host").Text(c.host);
+  out->Key("rack").Text(c.rack).Key("unit").NumberOrNull(c.unit).Key("gpu").NumberOrNull(c.gpu);
+  out->Key("nic").Text(c.nic).Key("job_rank").NumberOrNull(c.job_rank);
+  KeepEdge(out, "edge", c.edge);
+  KeepEdge(out, "job_edge", c.job_edge);
   out->Close('}');
 }
 
 void KeepLists(JsonWriter* out, const Incident& i) {
   out->Key("suspects").Open('[');
-  for (const Suspect& s : i.suspects) out->Open('[').Number(s.rank).Text(s.host).Close(']');
+  for (const Suspect& s : i.suspects) {
+    out->Open('[').Number(s.rank).Text(s.host).NumberOrNull(s.job_rank).Close(']');
+  }
   out->Close(']').Key("evidence").Open('[');
   for (const EvidenceLine& e : i.evidence) out->Open('[').Text(e.zh).Text(e.en).Close(']');
   out->Close(']').Key("notifications").Open('[');

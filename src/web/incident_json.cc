@@ -55,13 +55,16 @@ Json OperationJson(const std::optional<Operation>& op) {
           {"datatype", DataTypeName(op->datatype)}};
 }
 
+Json EdgeJson(const std::optional<Edge>& edge) {
+  return edge ? Json::array({edge->from, edge->to}) : Json();
+}
+
 Json CulpritJson(const IncidentCulprit& culprit) {
-  Json edge;
-  if (culprit.edge) edge = Json::array({culprit.edge->from, culprit.edge->to});
-  return {{"rank", OrNull(culprit.rank)},     {"host", TextOrNull(culprit.host)},
-          {"rack", TextOrNull(culprit.rack)}, {"unit", OrNull(culprit.unit)},
-          {"gpu", OrNull(culprit.gpu)},       {"nic", TextOrNull(culprit.nic)},
-          {"edge", std::move(edge)}};
+  return {{"rank", OrNull(culprit.rank)},          {"job_rank", OrNull(culprit.job_rank)},
+          {"host", TextOrNull(culprit.host)},      {"rack", TextOrNull(culprit.rack)},
+          {"unit", OrNull(culprit.unit)},          {"gpu", OrNull(culprit.gpu)},
+          {"nic", TextOrNull(culprit.nic)},        {"edge", EdgeJson(culprit.edge)},
+          {"job_edge", EdgeJson(culprit.job_edge)}};
 }
 
 Json NotificationJson(const NotificationRecord& record) {
@@ -80,7 +83,9 @@ Json NotificationJson(const NotificationRecord& record) {
 Json ToJson(const Incident& incident) {
   Json suspects = Json::array();
   for (const Suspect& suspect : incident.suspects) {
-    suspects.push_back({{"rank", suspect.rank}, {"host", TextOrNull(suspect.host)}});
+    suspects.push_back({{"rank", suspect.rank},
+                        {"job_rank", OrNull(suspect.job_rank)},
+                        {"host", TextOrNull(suspect.host)}});
   }
   Json evidence = Json::array();
   for (const EvidenceLine& line : incident.evidence) {

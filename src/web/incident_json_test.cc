@@ -32,11 +32,13 @@ Incident Sample() {
   op.datatype = DataType::kFloat32;
   i.op = op;
   i.culprit.rank = 2;
+  i.culprit.job_rank = 10;
   i.culprit.host = "replay-2";
   i.culprit.rack = "A03";
   i.culprit.unit = 12;
   i.culprit.edge = Edge{1, 2};
-  i.suspects = {{1, "replay-1"}, {2, "replay-2"}};
+  i.culprit.job_edge = Edge{9, 10};
+  i.suspects = {{1, "replay-1"}, {2, "replay-2", 10}};
   i.confidence = 0.95;
   i.evidence = {{"中文", "english"}};
   i.text = "训练集群紧急预警";
@@ -72,6 +74,10 @@ TEST(IncidentJson, SaysWhatTheFormatPageSays) {
   EXPECT_EQ(json["operation"]["datatype"], "ncclFloat32");
   EXPECT_EQ(json["culprit"]["rank"], 2);
   EXPECT_EQ(json["culprit"]["edge"], nlohmann::json::array({1, 2}));
+  EXPECT_EQ(json["culprit"]["job_rank"], 10);
+  EXPECT_EQ(json["culprit"]["job_edge"], nlohmann::json::array({9, 10}));
+  EXPECT_TRUE(json["suspects"][0]["job_rank"].is_null());
+  EXPECT_EQ(json["suspects"][1]["job_rank"], 10);
   EXPECT_TRUE(json["culprit"]["gpu"].is_null());
   EXPECT_EQ(json["stalled_ms"], 1612);
   EXPECT_EQ(json["opened_at"], "2026-08-17T08:30:00.250Z");
@@ -104,6 +110,18 @@ TEST(IncidentDocument, AnIncidentComesBackAsItWasKept) {
   EXPECT_EQ(IncidentJson(*back), IncidentJson(Sample()));
   EXPECT_EQ(back->notifications.at(0).notification.message,
             Sample().notifications[0].notification.message);
+}
+
+TEST(IncidentDocument, OneFromBeforeTheJobsRanksWereKeptCanBeRead) {
+  auto old = nlohmann::ordered_json::parse(WriteIncidentDocument(Sample()));
+  old["culprit"].erase("job_rank");
+  old["culprit"].erase("job_edge");
+  for (auto& suspect : old["suspects"]) suspect.erase(2);
+  auto back = ParseIncidentDocument(old.dump());
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->culprit.rank, 2);
+  EXPECT_FALSE(back->culprit.job_rank);
+  EXPECT_EQ(back->suspects.at(1), (Suspect{2, "replay-2"}));
 }
 
 TEST(IncidentDocument, WhateverBytesAreInItItCanBeReadBack) {

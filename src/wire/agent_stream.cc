@@ -94,6 +94,7 @@ void Write(const Member& member, pb::Member* out) {
   out->set_gpu(member.place.gpu);
   out->set_pci(Cut(member.place.pci, kNameBytesMax));
   out->set_pid(member.place.pid);
+  if (member.place.job_rank >= 0) out->set_job_rank(member.place.job_rank);
 }
 
 void Write(const EdgeProgress& edge, pb::EdgeProgress* out) {
@@ -249,6 +250,7 @@ Member Read(const pb::Member& in, Judge& judge) {
   member.place.gpu = in.gpu();
   member.place.pci = judge.Text(in.pci(), kNameBytesMax, "member.pci");
   member.place.pid = in.pid();
+  if (in.has_job_rank()) member.place.job_rank = std::max(in.job_rank(), -1);
   return member;
 }
 

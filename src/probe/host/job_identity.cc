@@ -47,6 +47,22 @@ std::string PodUid(const ProcCgroup& cgroup) {
   return "";
 }
 
+constexpr int32_t kLocalRanksMax = 1024;
+constexpr int32_t kJobRanksMax = 1 << 20;
+
+// The first of these variables that is a rank below `max`; -1 if none is.
+int32_t FirstRank(std::string_view environ, std::initializer_list<std::string_view> names,
+                  int32_t max) {
+  for (const std::string_view name : names) {
+    const std::string text = Plain(EnvironValue(environ, name));
+    int32_t rank = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && rank >= 0 && rank < max) return rank;
+  }
+  return -1;
+}
+
 }  // namespace
 
 JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup) {
@@ -64,14 +80,12 @@ JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup) {
 }
 
 int LocalRankOf(std::string_view environ) {
-  for (const std::string_view name : {"LOCAL_RANK", "SLURM_LOCALID"}) {
-    const std::string text = Plain(EnvironValue(environ, name));
-    int rank = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-    if (error == std::errc() && end == text.data() + text.size() && rank >= 0 && rank < 1024)
-      return rank;
-  }
-  return -1;
+  return FirstRank(environ, {"LOCAL_RANK", "SLURM_LOCALID"}, kLocalRanksMax);
+}
+
+int32_t JobRankOf(std::string_view environ) {
+  // A launcher within a Slurm step, as torchrun, gives ranks of its own.
+  return FirstRank(environ, {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"}, kJobRanksMax);
 }
 
 }  // namespace sentinel

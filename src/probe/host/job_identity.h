@@ -1,6 +1,7 @@
 // Which job a process belongs to, from what the host knows of it. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,9 @@ JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup);
 
 // The card the process says is its own (LOCAL_RANK, SLURM_LOCALID); -1 if it does not say.
 int LocalRankOf(std::string_view environ);
+
+// The process's rank in the whole job (RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK); -1 if it does
+// not say.
+int32_t JobRankOf(std::string_view environ);
 
 }  // namespace sentinel

@@ -62,5 +62,13 @@ TEST(JobIdentity, TheLocalRankIsTheCard) {
   EXPECT_EQ(LocalRankOf(""), -1);
 }
 
+TEST(JobIdentity, TheJobsRankIsWhatTheLauncherSays) {
+  EXPECT_EQ(JobRankOf(Environ({"RANK=1023"})), 1023);
+  EXPECT_EQ(JobRankOf(Environ({"SLURM_PROCID=1", "RANK=9"})), 9);
+  EXPECT_EQ(JobRankOf(Environ({"SLURM_PROCID=1"})), 1);
+  EXPECT_EQ(JobRankOf(Environ({"RANK=first", "OMPI_COMM_WORLD_RANK=4"})), 4);
+  EXPECT_EQ(JobRankOf(Environ({"RANK=99999999", "LOCAL_RANK=1"})), -1);
+}
+
 }  // namespace
 }  // namespace sentinel
