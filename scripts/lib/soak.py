@@ -27,7 +27,7 @@ from timeline import Timeline
 
 EVENTS_MAX = 1_000_000
 RATE = EVENTS_MAX / 300          # events/s: a million in the default five minutes
-ALARMS_PER_S = 12                # distinct ones that ring; the terminals have to be told of each, and of its end
+ALARMS_PER_S = 8                 # distinct ones that ring; the terminals have to be told of each, and of its end
 RESOLVE_AFTER_S = (2.0, 12.0)    # once both terminals show it
 OPEN_KEPT = 40                   # alarms left burning for the last comparison
 SHORT_S = 14
@@ -36,6 +36,7 @@ SETTLE_S = 120                   # a terminal that was away may be tried again a
 QUIET_AFTER_RESTART_S = 3
 LOOK_EVERY_S = 0.05
 STATUS_EVERY_S = 0.2
+SLOWEST_TOLD = 20
 PRESS_AT = 0.7                   # of the time: who has pressed hears little from then on
 KIND_ALARM, KIND_QUIET = ("alarm",), ("notice", "named")
 
@@ -57,7 +58,7 @@ class Soak:
         self.calm, self.calm_since = [], None
         self.rss = []
         self.status_at = 0.0
-        self.began_at = None
+        self.began_at = time.monotonic()
 
     # The sender ---------------------------------------------------------------------------------------------------------------------
     def start_sender(self):
@@ -197,8 +198,10 @@ class Soak:
         self.site.gateway.start()
         until = time.monotonic() + SETTLE_S
         while not self.site.gateway_ready() and time.monotonic() < until:
-            time.sleep(0.05)
+            time.sleep(LOOK_EVERY_S)
         time.sleep(QUIET_AFTER_RESTART_S)
+        while self.site.waiting() != 0 and time.monotonic() < until:
+            time.sleep(LOOK_EVERY_S)
         muted = {one["name"]: one.get("muted_until_at") for one in self.site.terminals()}
         self.look(time.monotonic())
         ongoing = {}
@@ -237,6 +240,7 @@ def report_of(soak, ok, audit, store):
         "duplicates_recognised": sum(witness.duplicates for witness in soak.witnesses),
         "lost": len(audit.lost), "announced_twice": len(audit.twice), "forged_accepted": len(audit.forged), "wrong": len(audit.wrong),
         "forgeries": soak.attacker.tried, "p0_ms": spread(first), "p0_last_lamp_ms": spread(last), "p0_undisturbed_ms": spread(calm), "faults": faults,
+        "slowest_p0": audit.slowest(SLOWEST_TOLD, soak.began_at * 1000),
         "store_events": store.event_rows, "gateway_rss_kib": {"first": soak.rss[0], "max": max(soak.rss), "last": soak.rss[-1]},
         "left_out": left_out(soak.site), "findings": list(audit.findings()),
     }

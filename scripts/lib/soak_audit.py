@@ -125,6 +125,16 @@ class Audit:
                 undisturbed.append(last[-1])
         return first, last, undisturbed
 
+    def slowest(self, count, began_ms):
+        """The P0 whose first lamp was lit latest: what to look at in the logs."""
+        rows = []
+        for host, (level, incident, posted_ms, _) in self.alarms.items():
+            lit = {witness.lamp.name: witness.lit_ms(incident) for witness in self.witnesses}
+            if level == "P0" and None not in lit.values():
+                rows.append({"host": host, "incident": incident, "posted_s": round((posted_ms - began_ms) / 1000, 2),
+                             "after_ms": {name: round(at - posted_ms) for name, at in lit.items()}})
+        return sorted(rows, key=lambda row: -min(row["after_ms"].values()))[:count]
+
     def findings(self):
         named = (("lost", self.lost), ("announced twice", self.twice), ("forged accepted", self.forged), ("wrong", self.wrong))
         for name, found in named:

@@ -9,10 +9,7 @@ namespace {
 
 // A closed one with something still to be told is not done with.
 bool NeededAtStart(const Incident& incident) {
-  if (incident.state != IncidentState::kClosed) return true;
-  return std::any_of(
-      incident.notifications.begin(), incident.notifications.end(),
-      [](const NotificationRecord& record) { return record.state == NotificationState::kPending; });
+  return incident.state != IncidentState::kClosed || AnyPending(incident);
 }
 
 }  // namespace

@@ -120,11 +120,18 @@ void IncidentBook::Close(Entry& entry, CloseReason reason, Moment now) {
   ForgetClosed();
 }
 
+// One with something still to be told stays until that is settled: its row on disk says "to be
+// told" until we say otherwise. They are as few as the outbox lets wait.
 void IncidentBook::ForgetClosed() {
   auto forget = [this](std::deque<std::string>* list, size_t max) {
-    while (list->size() > max) {
-      auto it = entries_.find(list->front());
-      list->pop_front();
+    size_t kept = 0;
+    while (list->size() > max && kept < list->size()) {
+      auto it = entries_.find((*list)[kept]);
+      if (it != entries_.end() && AnyPending(it->second->incident)) {
+        ++kept;
+        continue;
+      }
+      list->erase(list->begin() + static_cast<std::ptrdiff_t>(kept));
       if (it == entries_.end()) continue;
       for (const NotificationRecord& record : it->second->incident.notifications) {
         incident_of_message_.erase(record.notification.id);

@@ -59,7 +59,7 @@ struct IncidentPolicy {
 
 // Open incidents; beyond it the least severe and, among those, the oldest is closed as superseded.
 constexpr size_t kOpenIncidentsMax = 65'536;
-// Closed ones that are remembered; beyond it the oldest goes.
+// Closed ones that are remembered; beyond it the oldest of which everybody has been told goes.
 constexpr size_t kClosedIncidentsMax = 100;
 // Suspicions that came to nothing, remembered for the status page.
 constexpr size_t kClearedSuspicionsMax = 20;

@@ -585,6 +585,33 @@ TEST(IncidentBook, WhatWasAcknowledgedAtATerminalThatForgotComesBackSteadyAndSil
   EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
 }
 
+TEST(IncidentBook, AnEndThatWaitsForATerminalIsRememberedHoweverManyFollow) {
+  Floor floor;
+  std::vector<std::string> ends;  // messages to a lamp that has gone away meanwhile
+  for (size_t i = 0; i < 3 * kClosedIncidentsMax; ++i) {
+    Event event = Make("XID_FATAL", "node-" + std::to_string(i), 0);
+    floor.lamp_up = true;
+    floor.Post(event);
+    event.state = EventState::kResolved;
+    floor.lamp_up = false;
+    floor.Post(event);
+    ends.push_back(floor.lost.back().id);
+  }
+  floor.book.OnDelivered(ends.front(), floor.now);
+  IncidentBook::Actions actions = floor.book.TakeActions();
+  ASSERT_EQ(actions.touched.size(), 1u);
+  const Incident* first = floor.book.Find(actions.touched[0]);
+  ASSERT_NE(first, nullptr);
+  EXPECT_FALSE(AnyPending(*first));
+  for (const std::string& end : ends) floor.book.OnDelivered(end, floor.now);
+  floor.lamp_up = true;
+  floor.Post(Make("XID_FATAL", "another", 0));
+  Event over = Make("XID_FATAL", "another", 0);
+  over.state = EventState::kResolved;
+  floor.Post(over);
+  EXPECT_EQ(floor.book.List(/*with_closed=*/true, 1000).size(), kClosedIncidentsMax);
+}
+
 TEST(IncidentBook, TwoGatewaysNameTheSameThingAlike) {
   Floor a({"hall"}, Racks());
   Floor b({"hall"}, Racks());

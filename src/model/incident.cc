@@ -1,5 +1,7 @@
 #include "model/incident.h"
 
+#include <algorithm>
+
 namespace sentinel {
 namespace {
 
@@ -137,6 +139,12 @@ bool IsAlarm(NotifyReason reason) {
       return false;
   }
   return false;
+}
+
+bool AnyPending(const Incident& incident) {
+  return std::any_of(
+      incident.notifications.begin(), incident.notifications.end(),
+      [](const NotificationRecord& record) { return record.state == NotificationState::kPending; });
 }
 
 }  // namespace sentinel

@@ -157,4 +157,7 @@ struct Incident {
   std::vector<NotificationRecord> notifications;  // oldest first
 };
 
+// Whether a terminal has still to be told something of it.
+bool AnyPending(const Incident& incident);
+
 }  // namespace sentinel

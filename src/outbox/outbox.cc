@@ -6,6 +6,17 @@
 #include "base/check.h"
 
 namespace sentinel {
+namespace {
+
+// Of two that are as urgent, the one that tells of something new goes before the one that ends
+// something or says what somebody did about it: after a restart there may be thousands of those.
+int RankOf(const Notification& notification) {
+  return -(2 * static_cast<int>(notification.urgency) + (IsAlarm(notification.reason) ? 1 : 0));
+}
+
+Severity UrgencyOf(int rank) { return static_cast<Severity>(-rank / 2); }
+
+}  // namespace
 
 Outbox::Outbox(RetryPolicy retry) : retry_(std::move(retry)), random_(retry_.seed) {}
 
@@ -13,7 +24,7 @@ void Outbox::Accept(Notification notification, Instant now) {
   Line& line = lines_[notification.terminal];
   Drop(&line, notification.incident);
   Item item;
-  item.key = {-static_cast<int>(notification.urgency), next_order_++};
+  item.key = {RankOf(notification), next_order_++};
   item.notification = std::move(notification);
   Severity urgency = item.notification.urgency;
   if (!MakeRoom(&line, urgency)) {
@@ -63,9 +74,7 @@ void Outbox::Drop(Line* line, const std::string& incident) {
 bool Outbox::MakeRoom(Line* line, Severity newcomer) {
   if (line->waiting.size() < kOutboxWaitingMax) return true;
   int least = line->waiting.rbegin()->first.first;
-  if (least == -static_cast<int>(Severity::kP0) || least < -static_cast<int>(newcomer)) {
-    return false;
-  }
+  if (UrgencyOf(least) == Severity::kP0 || UrgencyOf(least) > newcomer) return false;
   auto oldest = line->waiting.lower_bound({least, 0});
   Shed(oldest->second);
   line->by_incident.erase(oldest->second.notification.incident);

@@ -3,9 +3,9 @@
 // At least once: a notification leaves only with the driver's answer, so a lamp may hear it twice
 // and tells them apart by its id. Pure: the caller brings the time and performs what is returned.
 //
-// Each terminal has its own line, with at most one attempt under way: the most urgent first, then
-// in the order of acceptance. A terminal that does not answer is tried again with growing pauses,
-// and at once when a new P0 comes for it.
+// Each terminal has its own line, with at most one attempt under way: the most urgent first, of
+// those what alarms before what ends an alarm, then in the order of acceptance. A terminal that
+// does not answer is tried again with growing pauses, and at once when a new P0 comes for it.
 #pragma once
 
 #include <chrono>
@@ -93,7 +93,7 @@ class Outbox {
   uint64_t shed() const { return shed_; }
 
  private:
-  using Key = std::pair<int, uint64_t>;  // most urgent first, then the order of acceptance
+  using Key = std::pair<int, uint64_t>;  // rank, the lowest first, then the order of acceptance
   struct Item {
     Notification notification;
     Key key;

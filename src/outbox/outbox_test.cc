@@ -213,6 +213,22 @@ TEST(Outbox, AFullLineShedsTheLeastUrgentAndNeverAP0) {
   EXPECT_EQ(outbox.Due({})[0].notification.id, "alarm");
 }
 
+TEST(Outbox, ANewAlarmGoesBeforeThousandsOfEndingsOfTheSameUrgency) {
+  Outbox outbox({});
+  for (int i = 0; i < 3000; ++i) {
+    Notification ending = Make("e" + std::to_string(i), "i" + std::to_string(i), Severity::kP0);
+    ending.reason = NotifyReason::kResolved;
+    outbox.Accept(ending, {});
+  }
+  outbox.Accept(Make("warning", "w", Severity::kP1), {});
+  outbox.Accept(Make("alarm", "a", Severity::kP0), {});
+  auto due = outbox.Due({});
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].notification.id, "alarm");
+  outbox.Delivered(due[0].id, {});
+  EXPECT_EQ(outbox.Due({}).at(0).notification.id, "e0");
+}
+
 TEST(Outbox, WhatIsPointlessIsNotSent) {
   Outbox outbox({});
   outbox.Accept(Make("m1", "i1", Severity::kP0), {});
