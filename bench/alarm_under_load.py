@@ -84,7 +84,7 @@ def run(build, seconds, every, load):
     name, event_type, repeated = load
     site = LoadedGateway(build, with_terminal=True)
     try:
-        site.start_load(seconds + 2, event_type, repeated)
+        site.start_load(int(seconds) + 3, event_type, repeated)
         time.sleep(1.5)  # into the load
         probes = Probes(site)
         began, number = time.monotonic(), 0

@@ -40,6 +40,11 @@ ServiceNotice::ServiceNotice(boost::asio::io_context& io)
   if (!socket_.empty() && feed_every_ > Duration(0)) Feed();
 }
 
+void ServiceNotice::Stopping() {
+  Send("STOPPING=1");
+  timer_.cancel();
+}
+
 void ServiceNotice::Feed() {
   Send("WATCHDOG=1");
   timer_.expires_after(

@@ -19,8 +19,8 @@ class ServiceNotice {
   // Tells that the daemon is ready: what it serves, it serves. The io_context outlives it.
   explicit ServiceNotice(boost::asio::io_context& io);
 
-  // The daemon has begun to end.
-  void Stopping() { Send("STOPPING=1"); }
+  // The daemon has begun to end; the loop may run out of work.
+  void Stopping();
 
  private:
   void Feed();

@@ -76,6 +76,15 @@ TEST(ServiceNotice, TheWatchdogIsFedWhileTheLoopTurns) {
   EXPECT_GE(fed, 3u);
 }
 
+TEST(ServiceNotice, ADaemonThatEndsIsNotHeldUp) {
+  Manager manager("60000000");
+  boost::asio::io_context io;
+  ServiceNotice notice(io);
+  notice.Stopping();
+  io.run_for(10s);
+  EXPECT_TRUE(io.stopped());
+}
+
 TEST(ServiceNotice, ALoopThatStandsStillFeedsNobody) {
   Manager manager("2000");
   boost::asio::io_context io;

@@ -304,6 +304,7 @@ def main():
     options = arguments()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
+    sys.setswitchinterval(0.0005)  # the network is a thread of ours
     directory = pathlib.Path(tempfile.mkdtemp(prefix="gpu-sentinel-soak."))
     out = sys.stderr if options.json == "-" else sys.stdout
     soak, ok = None, False
