@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "base/digest.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -39,6 +40,25 @@ TEST(Digest, ComparesWholeStrings) {
   EXPECT_TRUE(ConstantTimeEqual("abc", "abc"));
   EXPECT_FALSE(ConstantTimeEqual("abc", "abd"));
   EXPECT_FALSE(ConstantTimeEqual("abc", "ab"));
+}
+
+TEST(Base64, GoesThereAndBack) {
+  EXPECT_EQ(Base64Encode(""), "");
+  EXPECT_EQ(Base64Encode("f"), "Zg==");
+  EXPECT_EQ(Base64Encode("fo"), "Zm8=");
+  EXPECT_EQ(Base64Encode("foo"), "Zm9v");
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) {
+    bytes += static_cast<char>(i);
+    EXPECT_EQ(Base64Decode(Base64Encode(bytes)), bytes);
+  }
+}
+
+TEST(Base64, WhatIsNoneIsNotRead) {
+  for (const char* text :
+       {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9v\n", "Zm9-", "=m9v"}) {
+    EXPECT_FALSE(Base64Decode(text).has_value()) << text;
+  }
 }
 
 TEST(Time, IsReadInTheFormsThatRfc3339Has) {

@@ -42,13 +42,18 @@ std::string Sha256Hex(std::string_view bytes) {
   return Hex(digest.data(), size);
 }
 
-std::string HmacSha256Hex(std::string_view key, std::string_view bytes) {
+std::string HmacSha256(std::string_view key, std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
              reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data(),
              &size) != nullptr);
-  return Hex(digest.data(), size);
+  return std::string(reinterpret_cast<const char*>(digest.data()), size);
+}
+
+std::string HmacSha256Hex(std::string_view key, std::string_view bytes) {
+  std::string digest = HmacSha256(key, bytes);
+  return Hex(reinterpret_cast<const unsigned char*>(digest.data()), digest.size());
 }
 
 bool ConstantTimeEqual(std::string_view a, std::string_view b) {

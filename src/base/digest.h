@@ -8,6 +8,8 @@
 namespace sentinel {
 
 std::string Sha256Hex(std::string_view bytes);
+// 32 bytes.
+std::string HmacSha256(std::string_view key, std::string_view bytes);
 std::string HmacSha256Hex(std::string_view key, std::string_view bytes);
 
 // True if equal. Its duration depends on the lengths alone.

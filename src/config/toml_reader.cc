@@ -154,6 +154,16 @@ void TomlReader::Numbers(std::string_view key, std::map<std::string, int>* out) 
   }
 }
 
+void TomlReader::Names(std::string_view key, std::map<std::string, std::string>* out) {
+  const toml::node* node = table_->Take(key);
+  if (node == nullptr) return;
+  if (!node->is_table()) return Wrong(key, "a table of names with strings is expected");
+  for (const auto& [name, text] : *node->as_table()) {
+    if (!text.is_string()) return Wrong(key, "'" + std::string(name.str()) + "' has no string");
+    (*out)[std::string(name.str())] = text.as_string()->get();
+  }
+}
+
 void TomlReader::Section(std::string_view key, const std::function<void(TomlReader&)>& read) {
   const toml::node* node = table_->Take(key);
   if (node == nullptr) return;

@@ -67,6 +67,8 @@ class TomlReader {
   }
   // A table whose keys are the site's own, each with a whole number.
   void Numbers(std::string_view key, std::map<std::string, int>* out);
+  // Likewise, each with a string.
+  void Names(std::string_view key, std::map<std::string, std::string>* out);
 
   // [key], and each [[key]]: `read` reads one of them, which is finished for it.
   void Section(std::string_view key, const std::function<void(TomlReader&)>& read);

@@ -42,6 +42,15 @@ bool IsSystemdCredential(const std::string& path) {
   return folder != nullptr && *folder != '\0' && path.starts_with(std::string(folder) + "/");
 }
 
+bool FitsAHeader(const std::string& key) {
+  for (unsigned char c : key) {
+    if (c <= 0x20 || c >= 0x7f) return false;
+  }
+  return key.size() <= kKeyBytesMax;
+}
+
+}  // namespace
+
 Result<std::string> ReadOwnersFile(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
@@ -70,15 +79,6 @@ Result<std::string> ReadOwnersFile(const std::string& path) {
   text.resize(size);
   return text;
 }
-
-bool FitsAHeader(const std::string& key) {
-  for (unsigned char c : key) {
-    if (c <= 0x20 || c >= 0x7f) return false;
-  }
-  return key.size() <= kKeyBytesMax;
-}
-
-}  // namespace
 
 Result<KeyPair> LoadKeyFile(const std::string& path, SampleKey sample) {
   std::string text = TRY(ReadOwnersFile(path));

@@ -48,6 +48,7 @@ struct Endpoint {
   uint16_t port = 0;
   bool unix_socket = false;
 
+  bool operator==(const Endpoint&) const = default;
   std::string ToString() const;
 };
 Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port);

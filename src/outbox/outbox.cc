@@ -50,6 +50,18 @@ void Outbox::Cancel(const std::string& incident, const std::string& terminal) {
   if (found != lines_.end()) Drop(&found->second, incident);
 }
 
+void Outbox::Abandon(const std::string& terminal, const std::string& why) {
+  auto found = lines_.find(terminal);
+  if (found == lines_.end()) return;
+  Line& line = found->second;
+  if (line.in_flight) line.in_flight->superseded = true;
+  for (const auto& [key, item] : line.waiting) Finish(item, NotificationState::kFailed, why, false);
+  for (const Item& item : line.deferred) Finish(item, NotificationState::kFailed, why, false);
+  line.waiting.clear();
+  line.by_incident.clear();
+  line.deferred.clear();
+}
+
 void Outbox::Drop(Line* line, const std::string& incident) {
   if (line->in_flight && line->in_flight->notification.incident == incident) {
     line->in_flight->superseded = true;
@@ -190,10 +202,15 @@ std::vector<Outbox::Outcome> Outbox::TakeOutcomes() { return std::exchange(outco
 
 size_t Outbox::waiting() const {
   size_t count = 0;
-  for (const auto& [terminal, line] : lines_) {
-    count += line.waiting.size() + line.deferred.size() + (line.in_flight ? 1 : 0);
-  }
+  for (const auto& [terminal, line] : lines_) count += waiting(terminal);
   return count;
+}
+
+size_t Outbox::waiting(const std::string& terminal) const {
+  auto found = lines_.find(terminal);
+  if (found == lines_.end()) return 0;
+  const Line& line = found->second;
+  return line.waiting.size() + line.deferred.size() + (line.in_flight ? 1 : 0);
 }
 
 // SplitMix64: the same seed, the same pauses.

@@ -64,10 +64,15 @@ struct DeliveryError {
 class Outbox {
  public:
   explicit Outbox(RetryPolicy retry);
+  // For pauses that begin from here on.
+  void Reconfigure(RetryPolicy retry) { retry_ = std::move(retry); }
 
   // The notification is ours from here on. It supersedes an older one of the same incident and
   // terminal, at once or, if that is under way, when its attempt fails.
   void Accept(Notification notification, Instant now);
+  // Nothing more goes to this terminal: what waits for it is given up for that reason, and so is
+  // what is under way unless it succeeds.
+  void Abandon(const std::string& terminal, const std::string& why);
   // What waits of this incident for this terminal is pointless now.
   void Cancel(const std::string& incident, const std::string& terminal);
 
@@ -90,6 +95,7 @@ class Outbox {
   std::vector<Outcome> TakeOutcomes();
 
   size_t waiting() const;  // those under way included
+  size_t waiting(const std::string& terminal) const;
   uint64_t shed() const { return shed_; }
 
  private:

@@ -238,5 +238,21 @@ TEST(Outbox, WhatIsPointlessIsNotSent) {
   EXPECT_EQ(outbox.TakeOutcomes()[0].state, NotificationState::kSuperseded);
 }
 
+TEST(Outbox, ATerminalThatIsAbandonedIsSentNothingMore) {
+  Outbox outbox({});
+  outbox.Accept(Make("m1", "i1", Severity::kP0), {});
+  outbox.Accept(Make("m2", "i2", Severity::kP1), {});
+  outbox.Accept(Make("o1", "i1", Severity::kP0, "office"), {});
+  auto due = outbox.Due({});
+  ASSERT_EQ(due.size(), 2u);
+  outbox.Abandon("hall", "gone");
+  EXPECT_EQ(outbox.TakeOutcomes().at(0).error, "gone");
+  outbox.Failed(due[0].id, kDown, {});
+  EXPECT_EQ(outbox.TakeOutcomes().at(0).state, NotificationState::kSuperseded);
+  outbox.Delivered(due[1].id, {});
+  EXPECT_EQ(outbox.waiting(), 0u);
+  EXPECT_FALSE(outbox.NextWake().has_value());
+}
+
 }  // namespace
 }  // namespace sentinel

@@ -85,4 +85,13 @@ SendResult JudgeAnswer(const HttpOutcome& outcome, TerminalKind kind) {
   return result;
 }
 
+SendResult JudgeReceiver(const HttpOutcome& outcome) {
+  SendResult result = JudgeAnswer(outcome, TerminalKind::kSentinel);
+  if (result.status / 100 == 2) {
+    result.outcome = SendOutcome::kDelivered;
+    result.error.clear();
+  }
+  return result;
+}
+
 }  // namespace sentinel

@@ -1,4 +1,4 @@
-// What a terminal's answer, or its silence, means for the message. Pure.
+// What the answer of a terminal or another receiver, or its silence, means for the message. Pure.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +34,8 @@ struct SendResult {
 };
 
 SendResult JudgeAnswer(const HttpOutcome& outcome, TerminalKind kind);
+// Of a receiver that knows a message by its id: every 2xx is success, everything else is not (a
+// redirect is not followed), and nothing is ever "unconfirmed".
+SendResult JudgeReceiver(const HttpOutcome& outcome);
 
 }  // namespace sentinel

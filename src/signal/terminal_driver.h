@@ -13,7 +13,7 @@
 #include "http/key_file.h"
 #include "http/message.h"
 #include "model/incident.h"
-#include "signal/answer.h"
+#include "signal/output_driver.h"
 
 namespace sentinel {
 
@@ -26,18 +26,18 @@ struct TerminalSettings {
   TerminalKind kind = TerminalKind::kSentinel;
   Duration attempt_timeout = std::chrono::seconds(3);
   Duration connect_timeout = std::chrono::seconds(1);
+
+  bool operator==(const TerminalSettings&) const = default;
 };
 
-class TerminalDriver {
+class TerminalDriver final : public OutputDriver {
  public:
   TerminalDriver(boost::asio::io_context& io, TerminalSettings settings);
-  // Attempts under way are forgotten: their `done` is not called.
-  ~TerminalDriver();
+  ~TerminalDriver() override;
   TerminalDriver(const TerminalDriver&) = delete;
   TerminalDriver& operator=(const TerminalDriver&) = delete;
 
-  // `done` runs once, on the io_context, within attempt_timeout, never from within the call.
-  void Send(const Notification& notification, std::function<void(SendResult)> done);
+  void Send(const Notification& notification, std::function<void(SendResult)> done) override;
 
   // How far the terminal's clock is ahead of ours, as far as it had to be learned: a terminal
   // without a battery wakes up in another year and refuses whatever is stamped with this one. After
