@@ -25,6 +25,8 @@ class Correlator::Impl {
           return std::unique_ptr<Group>(std::make_unique<WatchedGroup>(key, generation));
         }) {}
 
+  void Reconfigure(CorrelateOptions options) { options_ = options; }
+
   void OnInventory(const AgentId& agent, const Inventory& inventory, Instant now) {
     Awake(now);
     roster_.SetInventory(agent, inventory, now);
@@ -169,6 +171,7 @@ class Correlator::Impl {
 
 Correlator::Correlator(CorrelateOptions options) : impl_(std::make_unique<Impl>(options)) {}
 Correlator::~Correlator() = default;
+void Correlator::Reconfigure(CorrelateOptions options) { impl_->Reconfigure(options); }
 
 void Correlator::OnInventory(const AgentId& agent, const Inventory& inventory, Instant now) {
   impl_->OnInventory(agent, inventory, now);

@@ -42,6 +42,9 @@ class Correlator {
   explicit Correlator(CorrelateOptions options);
   ~Correlator();
 
+  // From here on other limits count, also for what is being watched.
+  void Reconfigure(CorrelateOptions options);
+
   // The whole inventory of one agent; replaces its earlier one.
   void OnInventory(const AgentId& agent, const Inventory& inventory, Instant now);
   void OnDigest(const AgentId& agent, const Digest& digest, Instant now);

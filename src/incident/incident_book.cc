@@ -210,7 +210,7 @@ void IncidentBook::Advance(Moment now) {
         // Repeats renew a lease without touching its timer: it looks again when it goes off.
         bool leased = entry->source == Source::kEvent || entry->adoptable;
         if (!leased || !entry->incident.last_seen) break;
-        Instant ends = entry->incident.last_seen->mono + policy_.lease;
+        Instant ends = entry->incident.last_seen->mono + LeaseOf(*entry);
         if (ends <= now.mono) {
           Close(*entry, CloseReason::kExpired, now);
         } else {

@@ -92,6 +92,10 @@ class IncidentBook {
   IncidentBook(IncidentPolicy policy, Site site);
   ~IncidentBook();
 
+  // From here on another policy and site count. What is open stays open with its timers; a terminal
+  // that is new is told what burns, one that is gone is forgotten: nothing more is told for it.
+  void Reconfigure(IncidentPolicy policy, Site site, Moment now);
+
   struct EventOutcome {
     bool suppressed = false;  // known already: counted, nobody is told again
     std::string incident;     // its id; empty: it concerns none (a recovery of what is not open)
@@ -102,6 +106,10 @@ class IncidentBook {
   // The same event once more, where the last OnEvent for it named this incident and severity.
   // Counts it and returns true if OnEvent would do just that; else nothing has happened.
   bool CountRepeat(const std::string& incident, Severity severity, Moment now);
+
+  // The same report once more, under the sender's own name for it: it counts once, and what it
+  // holds open goes on.
+  void Renew(const Event& event, Moment now);
 
   void OnVerdict(const Verdict& verdict, Moment now);
   // A network port of that host has changed its state: voices about it wait.
@@ -116,6 +124,8 @@ class IncidentBook {
   // Given up because too many waited: nothing has been attempted.
   void OnShed(const std::string& message, const std::string& error, Moment now);
   void OnAttemptError(const std::string& message, const std::string& error);
+  // A receiver other than a terminal has answered to this message about that incident.
+  void OnTold(const std::string& incident, const std::string& output, std::string message);
 
   // Somebody pressed the button at this terminal: the incidents it names are acknowledged, or, if
   // it names none, all that burns there. Returns how many.
@@ -252,6 +262,10 @@ class IncidentBook {
     bool counted = false;
   };
 
+  Duration LeaseOf(const Entry& entry) const {
+    return entry.incident.lease.value_or(policy_.lease);
+  }
+
   // incident_book.cc, incident_events.cc, incident_verdicts.cc: what happens to an incident.
   Entry* FindEntry(const std::string& id);
   Entry* FindOpen(const std::string& identity);
@@ -323,6 +337,7 @@ class IncidentBook {
   NotificationRecord* RecordOf(const std::string& message, Entry** entry);
   void KeepWindows(const Entry& entry, Moment now);
   void WelcomeNewTerminals(Entry& entry, Moment now);
+  void ForgetLamps(Entry& entry, const std::set<std::string>& known);
 
   IncidentPolicy policy_;
   Site site_;

@@ -1,5 +1,6 @@
 // The part of IncidentBook that hears what became of notifications.
 #include <algorithm>
+#include <utility>
 
 #include "incident/incident_book.h"
 #include "incident/lamp.h"
@@ -29,6 +30,19 @@ void IncidentBook::OnAttemptError(const std::string& message, const std::string&
   Entry* entry = nullptr;
   NotificationRecord* record = RecordOf(message, &entry);
   if (record != nullptr) record->error = error;
+}
+
+void IncidentBook::OnTold(const std::string& incident, const std::string& output,
+                          std::string message) {
+  Entry* entry = FindEntry(incident);
+  if (entry == nullptr) return;
+  std::vector<std::string>& told = entry->incident.told[output];
+  told.push_back(std::move(message));
+  if (told.size() > kToldKeptMax) told.erase(told.begin());
+  // Should it not be written down in time, the message is sent again under the same id.
+  keeping_ = Keeping::kLater;
+  Touch(*entry);
+  keeping_ = Keeping::kNow;
 }
 
 void IncidentBook::OnDelivered(const std::string& message, Moment now) {

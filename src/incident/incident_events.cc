@@ -82,7 +82,7 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
     Announce(*first, NotifyReason::kGrouped, now);
   }
   entry.incident.opened = at;
-  Wake(entry, Alarm::kLease, now.mono + policy_.lease);
+  Wake(entry, Alarm::kLease, now.mono + LeaseOf(entry));
   return entry;
 }
 
@@ -131,10 +131,23 @@ bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, M
   return true;
 }
 
-// Either word ends whatever is open there, whatever its type.
+void IncidentBook::Renew(const Event& event, Moment now) {
+  if (event.state != EventState::kFiring) return;
+  Entry* entry = FindOpen(IdentityOf(event));
+  if (entry != nullptr) entry->incident.last_seen = now;
+}
+
+// Either word ends whatever is open there, whatever its type, unless it says that it does not.
 std::vector<std::string> IncidentBook::EndedBy(const Event& event) const {
   std::string rack = SpokenRack(event.cluster_rack);
   std::vector<std::string> ending;
+  if (event.ends_only_this) {
+    auto open = open_by_identity_.find(IdentityOf(event));
+    if (open != open_by_identity_.end() && entries_.at(open->second)->source == Source::kEvent) {
+      ending.push_back(open->second);
+    }
+    return ending;
+  }
   if (!event.job_id.empty()) {
     auto of_job = open_by_job_.find(event.job_id);
     if (of_job != open_by_job_.end()) ending.assign(of_job->second.begin(), of_job->second.end());
@@ -187,6 +200,7 @@ void IncidentBook::DescribePlace(Incident& incident, const Event& event) const {
   incident.event_type = event.event_type;
   incident.job = event.job_id;
   incident.gpu_util = event.gpu_util;
+  incident.lease = event.lease;
   IncidentCulprit& culprit = incident.culprit;
   culprit.host = event.node_host;
   culprit.rack = SpokenRack(event.cluster_rack);

@@ -126,7 +126,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
       entry.voice_at = (kept.opened ? kept.opened->mono : now.mono) + policy_.voice_hold;
       Wake(entry, Alarm::kVoice, *entry.voice_at);
     }
-    Wake(entry, Alarm::kLease, now.mono + policy_.lease);
+    Wake(entry, Alarm::kLease, now.mono + LeaseOf(entry));
     WakeForRepeat(entry, now);
     WelcomeNewTerminals(entry, now);
   }

@@ -91,6 +91,17 @@ void Site::OnHostSeen(std::string_view host) {
   SpokenHost(entry == nullptr ? "" : std::string_view(entry->rack), host);
 }
 
+void Site::HearAllOf(const Site& other) {
+  for (const auto& [name, identities] : other.sounding_) {
+    if (sounding_.size() >= kNamesHeardMax && !sounding_.contains(name)) continue;
+    std::vector<size_t>& heard = sounding_[name];
+    for (size_t identity : identities) {
+      bool known = std::find(heard.begin(), heard.end(), identity) != heard.end();
+      if (!known && heard.size() < 2) heard.push_back(identity);
+    }
+  }
+}
+
 bool Site::Hear(std::string_view rack, const std::string& name, const std::string& identity) {
   std::string key = SpokenRack(rack) + '\n' + name;
   auto it = sounding_.find(key);

@@ -63,6 +63,8 @@ class Site {
   std::string SpokenHost(std::string_view rack, std::string_view host);
   // There is such a host: names are compared with its name from here on.
   void OnHostSeen(std::string_view host);
+  // All the names that `other` has heard of are heard of here too.
+  void HearAllOf(const Site& other);
 
  private:
   // That host may be called so. True if no other of that rack may.

@@ -5,9 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "base/time.h"
+
 namespace sentinel {
 
 enum class EventState { kFiring, kResolved };
+
+constexpr Duration kEventLeaseMin = std::chrono::seconds(1);
+constexpr Duration kEventLeaseMax = std::chrono::hours(24 * 7);
 
 struct Event {
   std::string cluster_rack;        // empty: unknown
@@ -26,6 +31,11 @@ struct Event {
   std::string event_id;     // the sender's name for it; empty: it gave none
   std::string observed_at;  // as sent
   EventState state = EventState::kFiring;
+  // A resolved one ends what it is about and nothing else of that job or host.
+  bool ends_only_this = false;
+  // So long it holds without being repeated; nothing: as long as the gateway says. At least
+  // kEventLeaseMin, at most kEventLeaseMax.
+  std::optional<Duration> lease;
   std::string
       extra;  // the fields we do not know, kept as one JSON object; empty if there were none
 };

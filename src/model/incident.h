@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -119,6 +120,8 @@ struct Acknowledgement {
   WallTime at;
 };
 
+// Messages that a receiver other than a terminal has answered to; beyond it the oldest goes.
+constexpr size_t kToldKeptMax = 16;
 constexpr size_t kNotificationsKeptMax = 64;  // per incident; the oldest finished ones go first
 
 struct Incident {
@@ -143,6 +146,8 @@ struct Incident {
   uint64_t count = 0;  // how often it was reported
   Duration stalled{0};
   std::optional<double> gpu_util;
+  std::optional<Duration> lease;  // so long it stays open unless it is reported again; nothing: as
+                                  // long as the policy says
 
   std::optional<Moment> suspected;
   std::optional<Moment> confirmed;
@@ -155,6 +160,8 @@ struct Incident {
   std::optional<Acknowledgement> acknowledged;
   std::optional<Quieting> quiet;                  // no terminal is told of it while it is
   std::vector<NotificationRecord> notifications;  // oldest first
+  // Ids of the messages each webhook or Alertmanager has answered to, by its name; oldest first.
+  std::map<std::string, std::vector<std::string>> told;
 };
 
 // Whether a terminal has still to be told something of it.

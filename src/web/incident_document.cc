@@ -160,6 +160,11 @@ Incident Take(const Json& json) {
                        quiet->at(1).get<std::string>()};
   }
   for (const Json& n : json.at("notifications")) i.notifications.push_back(TakeRecord(n, i.id));
+  // Documents of earlier versions have none of these.
+  if (json.contains("lease")) i.lease = Duration(json.at("lease").get<int64_t>());
+  if (json.contains("told")) {
+    i.told = json.at("told").get<std::map<std::string, std::vector<std::string>>>();
+  }
   return i;
 }
 
@@ -252,6 +257,17 @@ void KeepEnding(JsonWriter* out, const Incident& i) {
   out->Key("quiet").Open('[').Text(QuietReasonName(i.quiet->reason)).Text(i.quiet->by).Close(']');
 }
 
+void KeepTold(JsonWriter* out, const Incident& i) {
+  if (i.told.empty()) return;
+  out->Key("told").Open('{');
+  for (const auto& [output, messages] : i.told) {
+    out->Key(output).Open('[');
+    for (const std::string& message : messages) out->Text(message);
+    out->Close(']');
+  }
+  out->Close('}');
+}
+
 }  // namespace
 
 std::string WriteIncidentDocument(const Incident& i) {
@@ -286,6 +302,8 @@ std::string WriteIncidentDocument(const Incident& i) {
   Keep(&out, "closed", i.closed);
   Keep(&out, "last_seen", i.last_seen);
   KeepEnding(&out, i);
+  KeepTold(&out, i);
+  if (i.lease) out.Key("lease").Number(i.lease->count());
   out.Close('}');
   return std::move(out).Take();
 }

@@ -60,6 +60,8 @@ Incident Sample() {
   n.attempts = 2;
   n.delivered = At(183'361, 1'786'955'400'261);
   i.notifications.push_back(n);
+  i.lease = std::chrono::hours(5);
+  i.told["chat"] = {"msg_1", "msg_2"};
   return i;
 }
 
@@ -107,6 +109,8 @@ TEST(IncidentDocument, AnIncidentComesBackAsItWasKept) {
   auto back = ParseIncidentDocument(document);
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(WriteIncidentDocument(*back), document);
+  EXPECT_EQ(back->told.at("chat").at(1), "msg_2");
+  EXPECT_EQ(back->lease, std::chrono::hours(5));
   EXPECT_EQ(IncidentJson(*back), IncidentJson(Sample()));
   EXPECT_EQ(back->notifications.at(0).notification.message,
             Sample().notifications[0].notification.message);

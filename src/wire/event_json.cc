@@ -54,6 +54,8 @@ class EventMembers final : public JsonMembers {
     if (key == "event_id") return TakeString(key, std::move(value), &event.event_id);
     if (key == "observed_at") return TakeString(key, std::move(value), &event.observed_at);
     if (key == "state") return TakeState(key, value);
+    if (key == "resolves") return TakeResolves(key, value);
+    if (key == "lease_ms") return TakeLease(key, value);
     KeepUnknown(key, value);
     return {};
   }
@@ -94,6 +96,27 @@ class EventMembers final : public JsonMembers {
     } else {
       return Wrong(key, "\"firing\" or \"resolved\"");
     }
+    return {};
+  }
+
+  Status TakeResolves(const std::string& key, const JsonValue& value) {
+    if (value.kind == JsonValue::Kind::kNull) return {};
+    bool text = value.kind == JsonValue::Kind::kString;
+    if (!text || (value.text != "this" && value.text != "all")) {
+      return Wrong(key, "\"this\" or \"all\"");
+    }
+    event.ends_only_this = value.text == "this";
+    return {};
+  }
+
+  Status TakeLease(const std::string& key, const JsonValue& value) {
+    if (value.kind == JsonValue::Kind::kNull) return {};
+    const int64_t least = ToMillis(kEventLeaseMin);
+    const int64_t most = ToMillis(kEventLeaseMax);
+    if (value.kind != JsonValue::Kind::kInteger || value.integer < least || value.integer > most) {
+      return Wrong(key, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    event.lease = std::chrono::milliseconds(value.integer);
     return {};
   }
 
@@ -168,6 +191,8 @@ std::string WriteEvent(const Event& event) {
   writer.Text("event_id", event.event_id);
   writer.Text("observed_at", event.observed_at);
   if (event.state == EventState::kResolved) writer.Text("state", "resolved");
+  if (event.ends_only_this) writer.Text("resolves", "this");
+  if (event.lease) writer.Raw("lease_ms", std::to_string(ToMillis(*event.lease)));
   writer.Members(event.extra);
   return std::move(writer).Finish();
 }

@@ -144,6 +144,7 @@ TEST(EventJson, WhatIsWrittenReadsBackTheSame) {
        {std::string_view(kReference),
         std::string_view(R"({"node_host":"h","event_type":"T","gpu_index":-1,"gpu_util":100,)"
                          R"("rank":3,"xid":79,"evidence":"\"x\"\n","state":"resolved",)"
+                         R"("resolves":"this","lease_ms":60000,)"
                          R"("more":{"a":[1,2,{"b":"c"}]},"and":null})")}) {
     Event first = Parsed(body);
     std::string written = WriteEvent(first);

@@ -1,0 +1,30 @@
+// The body that an Alertmanager (or Grafana, which sends the same) posts to a webhook. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace sentinel {
+
+// Alerts in one body; beyond, it is refused: set max_alerts of the sender's webhook_config.
+constexpr size_t kAlertsMax = 256;
+constexpr size_t kAlertLabelsMax = 64;
+
+struct ReceivedAlert {
+  bool firing = true;
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;
+  WallTime starts_at;
+  std::string fingerprint;  // what it is the same alert by; made of its labels where it is missing
+};
+
+// kInvalidArgument, with what is wrong, where, and what is expected, for anything that is not such
+// an object. Fields that are not used here are passed over.
+Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body);
+
+}  // namespace sentinel

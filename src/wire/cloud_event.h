@@ -1,0 +1,29 @@
+// Events in the envelope of CloudEvents 1.0, over HTTP: structured, binary, or a batch. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/event.h"
+
+namespace sentinel {
+
+// Events in one batch; beyond, it is refused.
+constexpr size_t kCloudEventsMax = 256;
+
+// The media types that say which of them it is; anything else is binary.
+constexpr std::string_view kCloudEventType = "application/cloudevents";
+constexpr std::string_view kCloudEventBatchType = "application/cloudevents-batch";
+
+// `header` gives a header's value, or "".
+//
+// Each event's data is a gpu_event. Its id where the data names none: `source` and `id` together,
+// as CloudEvents has it; its observed_at likewise: `time`. kInvalidArgument with what is wrong and
+// what is expected; then none of a batch counts.
+Result<std::vector<Event>> ParseCloudEvents(
+    std::string_view body, const std::function<std::string_view(std::string_view)>& header);
+
+}  // namespace sentinel
