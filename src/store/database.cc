@@ -166,6 +166,21 @@ Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options, Wa
   return Error{ErrorCode::kIo, "unreachable"};
 }
 
+Result<std::unique_ptr<Database>> Database::OpenToRead(const StoreOptions& options) {
+  struct stat found {};
+  if (stat(options.path.c_str(), &found) != 0 && errno == ENOENT) {
+    return Error{ErrorCode::kNotFound, options.path + ": there is no such file"};
+  }
+  std::unique_ptr<Database> database(new Database(options));
+  // The last commits lie in the -wal file, which SQLite reads also where it cannot write beside it.
+  int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+  if (sqlite3_open_v2(options.path.c_str(), &database->db_, flags, nullptr) != SQLITE_OK) {
+    return database->LastError("cannot open");
+  }
+  sqlite3_extended_result_codes(database->db_, 1);
+  return database;
+}
+
 Database::~Database() {
   for (sqlite3_stmt* statement :
        {insert_event_, put_incident_, put_note_, forget_note_, append_audit_}) {

@@ -21,6 +21,8 @@ class Database {
   // `moved_aside` receives where a corrupt file was put, if one was.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options, WallTime now,
                                                 std::string* moved_aside);
+  // The file as it is, where nothing can be written: for Load alone. kNotFound if there is none.
+  static Result<std::unique_ptr<Database>> OpenToRead(const StoreOptions& options);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -256,8 +256,12 @@ class StoreOnSqlite final : public Store {
   }
 
   Result<StoreContents> LoadNow() {
-    if (!database_) return open_error_;
-    return database_->Load();
+    if (database_) return database_->Load();
+    // A disk that turned read-only must not make a start forget what was open.
+    auto reader = Database::OpenToRead(options_);
+    if (reader.ok()) return (*reader)->Load();
+    if (reader.error().code == ErrorCode::kNotFound) return StoreContents{};
+    return open_error_;
   }
 
   void Reopen() {

@@ -135,7 +135,8 @@ class Store {
   // the writer is far behind. `done` runs on the io_context, never from within the call.
   virtual void ReadAudit(size_t max, AuditRead done) = 0;
 
-  // Blocks; for the start.
+  // Blocks; for the start. Where the disk takes nothing the file is read as it is; no file is an
+  // empty one.
   virtual Result<StoreContents> Load() = 0;
 
   virtual StoreHealth health() const = 0;
