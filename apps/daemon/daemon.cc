@@ -47,11 +47,25 @@ int StartFailed(const std::string& name, const Error& error, const std::string& 
   return kExitStartFailed;
 }
 
-void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop) {
+void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop,
+                    std::function<void()> reload) {
+  boost::asio::signal_set hangups(io);
+  std::function<void(const boost::system::error_code&, int)> on_hangup =
+      [&](const boost::system::error_code& error, int) {
+        if (error) return;
+        reload();
+        hangups.async_wait(on_hangup);
+      };
+  if (reload) {
+    hangups.add(SIGHUP);
+    hangups.async_wait(on_hangup);
+  }
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   ServiceNotice notice(io);
   signals.async_wait([&](const boost::system::error_code& error, int signal) {
     if (error) return;
+    boost::system::error_code ignored;
+    hangups.cancel(ignored);
     spdlog::info("event=stopping signal={}", signal);
     notice.Stopping();
     stop();

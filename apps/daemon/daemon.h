@@ -38,6 +38,8 @@ int StartFailed(const std::string& name, const Error& error, const std::string& 
 // Runs `io` until SIGTERM or SIGINT, then calls `stop`, which ends it: at once, or when it is done.
 // The daemon is ready when this is called: a service manager is told so, and from then on that the
 // loop turns.
-void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop);
+// `reload`, where there is one, is called for every SIGHUP.
+void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop,
+                    std::function<void()> reload = {});
 
 }  // namespace sentinel

@@ -79,11 +79,15 @@ int main(int argc, char** argv) {
   spdlog::info("event=started version={} http_port={} agent_port={}", SENTINEL_VERSION,
                (*gateway)->http_port(), (*gateway)->agent_port());
   boost::asio::steady_timer last(io);
-  RunUntilSignal(io, [&] {
+  const auto stop = [&] {
     (*gateway)->Stop();
     last.expires_after(kLastAnswers);
     last.async_wait([&io](boost::system::error_code) { io.stop(); });
-  });
+  };
+  const auto reload = [&] {
+    static_cast<void>((*gateway)->Reload(LoadGatewayConfig(arguments.config)));
+  };
+  RunUntilSignal(io, stop, reload);
   *gateway = std::unique_ptr<Gateway>();  // writes what is queued
   spdlog::info("event=stopped");
   return kExitEnded;

@@ -10,6 +10,7 @@ namespace sentinel {
 void AddApiRoutes(HttpRouter* router, ApiDeps api) {
   auto deps = std::make_shared<const ApiDeps>(std::move(api));
   AddEventRoutes(router, deps);
+  AddIngestRoutes(router, deps);
   AddButtonRoutes(router, deps);
   AddIncidentRoutes(router, deps);
   AddStatusRoutes(router, deps);

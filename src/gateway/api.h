@@ -13,6 +13,7 @@
 #include "incident/incident_book.h"
 #include "store/store.h"
 #include "web/metrics.h"
+#include "wire/alert_rules.h"
 
 namespace sentinel {
 
@@ -28,6 +29,7 @@ struct ApiDeps {
   Deliveries& deliveries;
   Intake& intake;
   const std::map<std::string, KeyPair>& keys;  // by terminal
+  const AlertMapping& alerts;
   std::function<void()> turn;
   std::function<bool()> ready;
 };

@@ -20,6 +20,7 @@ inline std::string Dump(const Json& json) {
 }
 
 void AddEventRoutes(HttpRouter* router, const ApiShared& deps);
+void AddIngestRoutes(HttpRouter* router, const ApiShared& deps);
 void AddButtonRoutes(HttpRouter* router, const ApiShared& deps);
 void AddIncidentRoutes(HttpRouter* router, const ApiShared& deps);
 void AddStatusRoutes(HttpRouter* router, const ApiShared& deps);

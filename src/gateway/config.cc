@@ -183,6 +183,21 @@ void ReadVoice(TomlReader* reader, GatewayConfig* config) {
   reader->Parsed("quiet_until", TimeOfDay, &config->quiet_until);
 }
 
+// The longest a terminal may keep an alarm from the next one.
+constexpr int64_t kAttemptMaxMs = 60'000;
+
+void ReadDelivery(TomlReader* reader, DeliveryPace* pace) {
+  reader->Millis("attempt_timeout_ms", &pace->attempt_timeout, 100, kAttemptMaxMs);
+  reader->Millis("ping_ms", &pace->ping_every, 100);
+  reader->Millis("unreachable_ms", &pace->unreachable_after, 100);
+  std::vector<Duration>& again = pace->retry.unconfirmed_pauses;
+  reader->Millis("unconfirmed_first_ms", &again.at(0), 1);
+  reader->Millis("unconfirmed_then_ms", &again.at(1), 1);
+  if (pace->unreachable_after < pace->ping_every) {
+    reader->Wrong("unreachable_ms", "it is shorter than ping_ms: every terminal would be missed");
+  }
+}
+
 void ReadSentence(TomlReader* reader, std::string_view key, std::string* sentence) {
   auto checked = [](const std::string& text) -> Result<std::string> {
     TRY(CheckTemplate(text));
@@ -272,10 +287,13 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Text("inventory", &inventory);
   reader.Sections("terminals", [&](TomlReader& terminal) { ReadTerminal(&terminal, &config); });
   reader.Sections("routes", [&](TomlReader& route) { ReadRoute(&route, &config); });
+  ReadOutputs(&reader, &config.outputs);
+  ReadAlerts(&reader, &config.alerts);
   reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
   reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config.detection); });
   reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
   reader.Section("voice", [&](TomlReader& voice) { ReadVoice(&voice, &config); });
+  reader.Section("delivery", [&](TomlReader& table) { ReadDelivery(&table, &config.delivery); });
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {
     if (!terminal.key_file.empty() || !config.key_file.empty()) continue;

@@ -7,6 +7,9 @@
 
 #include "base/result.h"
 #include "correlate/correlator.h"
+#include "gateway/alert_config.h"
+#include "gateway/delivery_pace.h"
+#include "gateway/output_config.h"
 #include "http/message.h"
 #include "incident/incident_book.h"
 #include "incident/site.h"
@@ -30,12 +33,15 @@ struct GatewayConfig {
   std::vector<TerminalConfig> terminals;
   std::vector<Route> routes;
   std::vector<HostEntry> hosts;
+  std::vector<OutputConfig> outputs;
+  AlertMapping alerts = DefaultAlertMapping();
   std::string timezone = "Asia/Shanghai";
   // When only P0 is spoken, in minutes of the site's day; both the same: never.
   std::chrono::minutes quiet_from = std::chrono::hours(22);
   std::chrono::minutes quiet_until = std::chrono::hours(8);
   CorrelateOptions detection;
   IncidentPolicy incidents;
+  DeliveryPace delivery;
 };
 
 // Errors say file:line:column and what is allowed there. The inventory that a configuration names

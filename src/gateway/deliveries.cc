@@ -45,18 +45,55 @@ Deliveries::Deliveries(boost::asio::io_context& io, std::vector<TerminalSettings
       metrics_(metrics),
       turn_(std::move(turn)),
       outbox_(pace_.retry) {
+  for (TerminalSettings& settings : terminals) Add(std::move(settings));
+}
+
+void Deliveries::Add(TerminalSettings settings) {
+  std::string name = settings.name;
+  Terminal& terminal = terminals_[name];
+  Drive(terminal, std::move(settings));
+  terminal.ping_timer = std::make_unique<boost::asio::steady_timer>(io_);
+  terminal.contact = MonotonicNow();
+  Ping(name);
+}
+
+void Deliveries::Drive(Terminal& terminal, TerminalSettings settings) {
+  terminal.settings = settings;
+  settings.kind = TerminalKind::kSentinel;
+  terminal.sentinel = std::make_shared<TerminalDriver>(io_, settings);
+  settings.kind = TerminalKind::kPlain;
+  terminal.plain = std::make_shared<TerminalDriver>(io_, settings);
+}
+
+void Deliveries::Reconfigure(std::vector<TerminalSettings> terminals, DeliveryPace pace,
+                             Moment now) {
+  pace_ = std::move(pace);
+  outbox_.Reconfigure(pace_.retry);
+  std::map<std::string, TerminalSettings> wanted;
   for (TerminalSettings& settings : terminals) {
     std::string name = settings.name;
-    Terminal& terminal = terminals_[name];
-    terminal.settings = settings;
-    settings.kind = TerminalKind::kSentinel;
-    terminal.sentinel = std::make_unique<TerminalDriver>(io, settings);
-    settings.kind = TerminalKind::kPlain;
-    terminal.plain = std::make_unique<TerminalDriver>(io, settings);
-    terminal.ping_timer = std::make_unique<boost::asio::steady_timer>(io);
-    terminal.contact = MonotonicNow();
-    Ping(name);
+    wanted.emplace(std::move(name), std::move(settings));
   }
+  for (auto it = terminals_.begin(); it != terminals_.end();) {
+    Terminal& terminal = it->second;
+    auto found = wanted.find(it->first);
+    if (found == wanted.end()) {
+      book_.OnTerminalBack(it->first, now);  // nobody will miss it
+      outbox_.Abandon(it->first, "the terminal is no longer configured");
+      it = terminals_.erase(it);
+      continue;
+    }
+    if (found->second.endpoint != terminal.settings.endpoint) {
+      // It may be another device.
+      terminal.kind = Kind::kUnknown;
+      terminal.contact = now.mono;
+      terminal.answered.reset();
+    }
+    if (found->second != terminal.settings) Drive(terminal, std::move(found->second));
+    wanted.erase(found);
+    ++it;
+  }
+  for (auto& [name, settings] : wanted) Add(std::move(settings));
 }
 
 Deliveries::~Deliveries() { *alive_ = false; }
@@ -106,10 +143,10 @@ void Deliveries::Send(Terminal& terminal, Delivery delivery) {
   Notification notification = delivery.notification;
   bool ours = terminal.kind == Kind::kSentinel;
   if (!ours) notification.message = book_.Picture(notification);
-  TerminalDriver& driver = ours ? *terminal.sentinel : *terminal.plain;
+  std::shared_ptr<TerminalDriver> driver = ours ? terminal.sentinel : terminal.plain;
   metrics_.attempts->Increment();
-  driver.Send(notification, [this, alive = alive_, name = terminal.settings.name,
-                             delivery = std::move(delivery)](const SendResult& result) {
+  driver->Send(notification, [this, alive = alive_, driver, name = terminal.settings.name,
+                              delivery = std::move(delivery)](const SendResult& result) {
     if (*alive) Settle(name, delivery, result);
   });
 }
@@ -117,9 +154,10 @@ void Deliveries::Send(Terminal& terminal, Delivery delivery) {
 void Deliveries::Settle(const std::string& name, const Delivery& delivery,
                         const SendResult& result) {
   Moment now = MomentNow();
-  Terminal& terminal = terminals_.at(name);
+  const auto found = terminals_.find(name);
+  Terminal* terminal = found == terminals_.end() ? nullptr : &found->second;  // no longer ours
   const Notification& notification = delivery.notification;
-  if (result.status != 0) Heard(terminal, now);
+  if (terminal != nullptr && result.status != 0) Heard(*terminal, now);
   if (result.outcome == SendOutcome::kDelivered) {
     double seconds = std::chrono::duration<double>(now.mono - notification.created.mono).count();
     metrics_.delivery_time->Observe(seconds);
@@ -141,8 +179,10 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
                 notification.incident, name, notification.id, delivery.attempt,
                 SendOutcomeName(result.outcome), result.error);
     book_.OnAttemptError(notification.id, result.error);
-    terminal.error = result.error;
-    if (result.status == 0) Missed(terminal, result.error, now);
+    if (terminal != nullptr) {
+      terminal->error = result.error;
+      if (result.status == 0) Missed(*terminal, result.error, now);
+    }
     outbox_.Failed(delivery.id, ToError(result), now.mono);
   }
   turn_();
@@ -179,7 +219,10 @@ void Deliveries::Ping(const std::string& name) {
 
 void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
   Moment now = MomentNow();
-  Terminal& terminal = terminals_.at(name);
+  const auto found = terminals_.find(name);
+  // Asked before it was configured away, or anew.
+  if (found == terminals_.end()) return;
+  Terminal& terminal = found->second;
   if (outcome.response.ok()) {
     int status = outcome.response->status;
     // A refusal says nothing about the kind, and a broken answer neither.

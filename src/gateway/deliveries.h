@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/time.h"
+#include "gateway/delivery_pace.h"
 #include "incident/incident_book.h"
 #include "outbox/outbox.h"
 #include "signal/terminal_driver.h"
@@ -31,12 +32,6 @@ struct TerminalStatus {
   bool reachable = false;
   std::optional<Moment> answered;
   std::string error;  // of the last attempt that failed, until one succeeds
-};
-
-struct DeliveryPace {
-  Duration ping_every = std::chrono::seconds(5);
-  Duration unreachable_after = std::chrono::seconds(15);
-  RetryPolicy retry;
 };
 
 class Deliveries {
@@ -57,6 +52,10 @@ class Deliveries {
   bool Pump(Moment now);
   std::optional<Instant> NextWake() const { return outbox_.NextWake(); }
 
+  // One that is configured as before goes on as before, and so do all attempts under way. What
+  // waits for one that is gone is given up.
+  void Reconfigure(std::vector<TerminalSettings> terminals, DeliveryPace pace, Moment now);
+
   // Which life of a terminal an earlier process last spoke to, and who is told of a new one: what
   // burns is then sent again.
   void RememberBoot(const std::string& terminal, const std::string& boot_id);
@@ -71,8 +70,9 @@ class Deliveries {
   enum class Kind : uint8_t { kUnknown, kSentinel, kPlain };
   struct Terminal {
     TerminalSettings settings;
-    std::unique_ptr<TerminalDriver> sentinel;
-    std::unique_ptr<TerminalDriver> plain;
+    // Shared with the attempts under way: another configuration ends none of them.
+    std::shared_ptr<TerminalDriver> sentinel;
+    std::shared_ptr<TerminalDriver> plain;
     std::unique_ptr<boost::asio::steady_timer> ping_timer;
     Kind kind = Kind::kUnknown;
     Instant contact;  // the last answer, or our start
@@ -82,6 +82,8 @@ class Deliveries {
     std::string boot_id;  // empty: not known
   };
 
+  void Add(TerminalSettings settings);
+  void Drive(Terminal& terminal, TerminalSettings settings);
   void Send(Terminal& terminal, Delivery delivery);
   void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
   std::string PingBody(const std::string& name) const;

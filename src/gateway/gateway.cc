@@ -41,22 +41,51 @@ constexpr const char* kMuteNote = "mute/";        // + terminal: until when it i
 constexpr const char* kSilenceNote = "silence/";  // + id: docs/formats/silences.md
 constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
+Site SiteOf(const GatewayConfig& config) {
+  std::vector<std::string> names;
+  for (const TerminalConfig& terminal : config.terminals) names.push_back(terminal.name);
+  return Site(std::move(names), config.routes, config.hosts);
+}
+
+IncidentPolicy PolicyOf(const GatewayConfig& config) {
+  IncidentPolicy policy = config.incidents;
+  if (config.quiet_from != config.quiet_until) {
+    policy.quiet.emplace(config.quiet_from, config.quiet_until, CivilOffset);
+  }
+  return policy;
+}
+
+// What only a start can change, and is changed.
+std::string NeedsAStart(const GatewayConfig& now, const GatewayConfig& then) {
+  if (now.listen != then.listen) return "listen";
+  if (now.agents != then.agents) return "agents";
+  if (now.state_dir != then.state_dir) return "state_dir";
+  if (now.timezone != then.timezone) return "site.timezone";
+  return "";
+}
+
+Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayConfig& config,
+                                                    SampleKey sample_key);
+
 class GatewayOnLoop final : public Gateway, public AgentListener {
  public:
   GatewayOnLoop(boost::asio::io_context& io, GatewayOptions options,
-                std::vector<TerminalSettings> terminals, StateLock lock,
-                std::unique_ptr<Store> store)
+                std::vector<TerminalSettings> terminals, std::vector<OutputSettings> outputs,
+                StateLock lock, std::unique_ptr<Store> store)
       : io_(io),
         config_(std::move(options.config)),
+        sample_key_(options.sample_key),
         id_(Sha256Hex(std::to_string(WallNow().since_epoch.count()) + "/" +
                       std::to_string(MonotonicNow().since_boot.count()))
                 .substr(0, 12)),
-        book_(config_.incidents, MakeSite()),
+        book_(PolicyOf(config_), SiteOf(config_)),
         correlator_(config_.detection),
         lock_(std::move(lock)),
         store_(std::move(store)),
         keeper_(book_, *store_),
-        deliveries_(io, terminals, std::move(options.pace), book_, metrics_, [this] { Turn(); }),
+        deliveries_(io, terminals, config_.delivery, book_, metrics_, [this] { Turn(); }),
+        outputs_(io, std::move(outputs), std::move(options.output_retry), book_, metrics_,
+                 [this] { TurnSoon(); }),
         intake_(io,
                 {book_, *store_, keeper_, metrics_,
                  [this](const std::string& host) { return agents_.Presence(host); },
@@ -64,7 +93,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
                 id_ + "-"),
         wake_(io),
         tick_(io) {
-    for (const TerminalSettings& terminal : terminals) keys_[terminal.name] = terminal.keys;
+    TakeKeys(terminals);
+    ReloadDone(true);
   }
 
   ~GatewayOnLoop() override {
@@ -86,6 +116,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
     AddRoutes();
     ready_ = true;
     Turn();
+    outputs_.CatchUp();
     Tick();
     if (keys_.empty()) {
       spdlog::warn(
@@ -97,6 +128,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
 
   uint16_t http_port() const override { return http_port_; }
   uint16_t agent_port() const override { return agent_server_->port(); }
+  Status Reload(Result<GatewayConfig> config) override;
   void Stop() override {
     ready_ = false;
     for (auto& server : servers_) server->Stop();
@@ -107,12 +139,10 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   void OnAgentRefused(const std::string& peer, const std::string& why) override;
 
  private:
-  Site MakeSite() const {
-    std::vector<std::string> names;
-    for (const TerminalConfig& terminal : config_.terminals) names.push_back(terminal.name);
-    return Site(std::move(names), config_.routes, config_.hosts);
-  }
-
+  Status Apply(GatewayConfig fresh);
+  void ReloadDone(bool taken);
+  void TakeKeys(const std::vector<TerminalSettings>& terminals);
+  StoreContents Loaded();
   Status Restore();
   void AddRoutes();
   void Turn();
@@ -130,6 +160,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
 
   boost::asio::io_context& io_;
   GatewayConfig config_;
+  SampleKey sample_key_;
   std::string id_;
   GatewayMetrics metrics_;
   IncidentBook book_;
@@ -139,6 +170,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   std::unique_ptr<Store> store_;  // gone before the lock is
   Keeper keeper_;
   Deliveries deliveries_;
+  Outputs outputs_;
   Intake intake_;
   HttpRouter router_;
   std::map<std::string, KeyPair> keys_;  // by terminal
@@ -160,8 +192,22 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
+// A disk that cannot even be read keeps no alarm from ringing.
+StoreContents GatewayOnLoop::Loaded() {
+  Result<StoreContents> contents = store_->Load();
+  if (contents.ok()) return std::move(*contents);
+  spdlog::error(
+      "event=store_unread why=\"{}\" what=\"incidents and event ids of before this start are not "
+      "known; alarms ring from memory\"",
+      contents.error().message);
+  StoreContents nothing;
+  // Above every number that may be in it.
+  nothing.begun_last = static_cast<uint64_t>(WallNow().since_epoch.count());
+  return nothing;
+}
+
 Status GatewayOnLoop::Restore() {
-  StoreContents contents = TRY(store_->Load());
+  StoreContents contents = Loaded();
   std::vector<std::string> corrupt;
   std::vector<Incident> incidents = KeptIncidents(contents, &corrupt);
   for (const std::string& id : corrupt) {
@@ -264,9 +310,58 @@ void GatewayOnLoop::AddRoutes() {
                deliveries_,
                intake_,
                keys_,
+               config_.alerts,
                [this] { Turn(); },
                [this] { return ready_; }};
   AddApiRoutes(&router_, std::move(deps));
+}
+
+// ----------------------------------------------------------------------------------- the reload
+
+Status GatewayOnLoop::Reload(Result<GatewayConfig> config) {
+  Status done = config.ok() ? Apply(std::move(*config)) : Status(config.error());
+  ReloadDone(done.ok());
+  if (done.ok()) {
+    spdlog::info("event=config_reloaded terminals={} outputs={}", config_.terminals.size(),
+                 config_.outputs.size());
+  } else {
+    spdlog::error(
+        "event=config_not_reloaded why=\"{}\" what=\"the configuration before it stays "
+        "in force; correct it and send SIGHUP again\"",
+        done.error().message);
+  }
+  return done;
+}
+
+void GatewayOnLoop::ReloadDone(bool taken) {
+  metrics_.reload_ok->Set(taken ? 1 : 0);
+  if (taken) metrics_.reload_time->Set(static_cast<double>(WallNow().since_epoch.count()) / 1000.0);
+}
+
+void GatewayOnLoop::TakeKeys(const std::vector<TerminalSettings>& terminals) {
+  keys_.clear();
+  for (const TerminalSettings& terminal : terminals) keys_[terminal.name] = terminal.keys;
+}
+
+// Whatever can be wrong is found before anything is changed.
+Status GatewayOnLoop::Apply(GatewayConfig fresh) {
+  const std::string key = NeedsAStart(config_, fresh);
+  if (!key.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 key + " cannot be changed while the gateway runs: start it anew"};
+  }
+  std::vector<TerminalSettings> terminals = TRY(LoadTerminals(fresh, sample_key_));
+  std::vector<OutputSettings> outputs = TRY(LoadOutputs(fresh.outputs));
+  Moment now = MomentNow();
+  config_ = std::move(fresh);
+  TakeKeys(terminals);
+  correlator_.Reconfigure(config_.detection);
+  deliveries_.Reconfigure(std::move(terminals), config_.delivery, now);
+  deliveries_.Pump(now);  // the book hears of what was given up
+  book_.Reconfigure(PolicyOf(config_), SiteOf(config_), now);
+  outputs_.Reconfigure(std::move(outputs));
+  Turn();
+  return {};
 }
 
 // ------------------------------------------------------------------------------------- the loop
@@ -283,7 +378,10 @@ void GatewayOnLoop::Turn() {
     for (Notification& notification : actions.notifications) {
       deliveries_.Accept(std::move(notification), now.mono);
     }
-    for (const IncidentBook::Change& change : actions.changes) Log(change);
+    for (const IncidentBook::Change& change : actions.changes) {
+      Log(change);
+      outputs_.OnChange(change.incident);
+    }
     touched.insert(touched.end(), actions.touched.begin(), actions.touched.end());
     keeper_.KeepLater(actions.later);
     if (actions.mutes_changed) KeepMutes();
@@ -520,18 +618,21 @@ void GatewayOnLoop::Log(const IncidentBook::Change& change) {
   spdlog::info("{}", line);
 }
 
-Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayOptions& options) {
+Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayConfig& config,
+                                                    SampleKey sample_key) {
   std::vector<TerminalSettings> terminals;
   // Also where no terminal uses it yet: a key that cannot be read is found now, not with the first.
-  if (!options.config.key_file.empty()) {
-    TRY(LoadKeyFile(options.config.key_file, options.sample_key));
+  if (!config.key_file.empty()) {
+    TRY(LoadKeyFile(config.key_file, sample_key));
   }
-  for (const TerminalConfig& config : options.config.terminals) {
+  for (const TerminalConfig& terminal : config.terminals) {
     TerminalSettings settings;
-    settings.name = config.name;
-    settings.endpoint = config.address;
-    settings.keys = TRY(LoadKeyFile(
-        config.key_file.empty() ? options.config.key_file : config.key_file, options.sample_key));
+    settings.name = terminal.name;
+    settings.endpoint = terminal.address;
+    settings.attempt_timeout = config.delivery.attempt_timeout;
+    settings.connect_timeout = std::min(settings.connect_timeout, settings.attempt_timeout);
+    settings.keys =
+        TRY(LoadKeyFile(config.key_file.empty() ? config.key_file : config.key_file, sample_key));
     terminals.push_back(std::move(settings));
   }
   return terminals;
@@ -540,24 +641,23 @@ Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayOptions& option
 }  // namespace
 
 Status CheckKeys(const GatewayOptions& options) {
-  TRY(LoadTerminals(options));
+  TRY(LoadTerminals(options.config, options.sample_key));
+  TRY(LoadOutputs(options.config.outputs));
   return {};
 }
 
 Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
                                                  GatewayOptions options) {
-  std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options));
-  if (options.config.quiet_from != options.config.quiet_until) {
-    options.config.incidents.quiet.emplace(options.config.quiet_from, options.config.quiet_until,
-                                           CivilOffset);
-  }
+  std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options.config, options.sample_key));
+  std::vector<OutputSettings> outputs = TRY(LoadOutputs(options.config.outputs));
   StateLock lock = TRY(StateLock::Take(options.config.state_dir));
   StoreOptions store_options;
   store_options.path = options.config.state_dir + "/sentinel.db";
   store_options.batch_rows_max = kBatchRows;
   std::unique_ptr<Store> store = TRY(Store::Open(io, store_options));
-  auto gateway = std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(terminals),
-                                                 std::move(lock), std::move(store));
+  auto gateway =
+      std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(terminals),
+                                      std::move(outputs), std::move(lock), std::move(store));
   TRY(gateway->Start());
   return std::unique_ptr<Gateway>(std::move(gateway));
 }

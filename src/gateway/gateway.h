@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "gateway/config.h"
 #include "gateway/deliveries.h"
+#include "gateway/outputs.h"
 #include "http/key_file.h"
 
 namespace sentinel {
@@ -22,10 +23,10 @@ namespace sentinel {
 struct GatewayOptions {
   GatewayConfig config;
   SampleKey sample_key = SampleKey::kRefused;
-  DeliveryPace pace;
+  RetryPolicy output_retry = OutputRetryPolicy();
 };
 
-// Whether the key files can be used: the common one, and every terminal's.
+// Whether the key files can be used: the common one, every terminal's, and webhooks' secrets.
 Status CheckKeys(const GatewayOptions& options);
 
 class Gateway {
@@ -38,6 +39,11 @@ class Gateway {
   // Ports really bound, of the first TCP endpoint; 0: there is none.
   virtual uint16_t http_port() const = 0;
   virtual uint16_t agent_port() const = 0;
+
+  // Another configuration counts from here on, if all of it can: what is open, timers, queues and
+  // sends under way go on. One that cannot be used is logged, and the old one stays in force; so is
+  // one that changes what only a start can (listen, agents, state_dir, site.timezone).
+  virtual Status Reload(Result<GatewayConfig> config) = 0;
 
   // Takes nothing new; what is queued for the disk is written when the object goes.
   virtual void Stop() = 0;

@@ -109,6 +109,7 @@ void Intake::Take(std::string body, Answer answer) {
     auto known = ids_.find(stored.event_id);
     if (known != ids_.end()) {
       deps_.metrics.events_repeated->Increment();
+      deps_.book.Renew(event, MomentNow());
       waiting->words = Body(true, known->second.incident, event.event_id);
       if (known->second.durable) return Say(answer, {200, std::move(waiting->words)});
       // Counted already, not yet on disk: this one waits for that too.

@@ -30,6 +30,8 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
   events_suppressed = &events.Add({{"outcome", "suppressed"}});
   events_repeated = &events.Add({{"outcome", "repeated"}});
   events_not_durable = &events.Add({{"outcome", "not_durable"}});
+  alerts_passed_over = Counter("sentinel_alerts_passed_over_total",
+                               "Alerts of an Alertmanager that became no event");
   opened_ = &prometheus::BuildCounter()
                  .Name("sentinel_incidents_opened_total")
                  .Help("Incidents opened")
@@ -42,6 +44,18 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
                    .Name("sentinel_ingest_answers_total")
                    .Help("Answers to gpu_event, by status")
                    .Register(*registry_);
+  output_attempts_ = &prometheus::BuildCounter()
+                          .Name("sentinel_output_attempts_total")
+                          .Help("Messages sent to webhooks and Alertmanagers, by outcome")
+                          .Register(*registry_);
+  output_up_ = &prometheus::BuildGauge()
+                    .Name("sentinel_output_up")
+                    .Help("1 while a webhook or Alertmanager took what it was last sent")
+                    .Register(*registry_);
+  output_waiting_ = &prometheus::BuildGauge()
+                         .Name("sentinel_output_waiting")
+                         .Help("Messages a webhook or Alertmanager has not answered to yet")
+                         .Register(*registry_);
   attempts = Counter("sentinel_delivery_attempts_total", "Messages sent to terminals");
   attempts_failed =
       Counter("sentinel_delivery_attempts_failed_total", "Of those, not answered by 200");
@@ -61,6 +75,10 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
   store_corrupt =
       Counter("sentinel_store_corrupt_total", "Store files that were corrupt and moved aside");
   heartbeats = Counter("sentinel_heartbeats_total", "Seconds in which the main loop has turned");
+  reload_ok = Gauge("sentinel_config_last_reload_successful",
+                    "1 if the configuration was taken when it was last read");
+  reload_time = Gauge("sentinel_config_last_reload_success_timestamp_seconds",
+                      "When a configuration was last taken");
   last_pass = Gauge("sentinel_loop_last_pass_timestamp_seconds", "When the main loop last turned");
   delivery_time = &prometheus::BuildHistogram()
                        .Name("sentinel_delivery_seconds")
@@ -88,6 +106,15 @@ void GatewayMetrics::Opened(const std::string& type, std::string_view severity) 
 
 void GatewayMetrics::Notified(const std::string& terminal, std::string_view state) {
   notified_->Add({{"terminal", terminal}, {"state", std::string(state)}}).Increment();
+}
+
+void GatewayMetrics::OutputAttempted(const std::string& output, std::string_view outcome) {
+  output_attempts_->Add({{"output", output}, {"outcome", std::string(outcome)}}).Increment();
+}
+
+void GatewayMetrics::OutputState(const std::string& output, bool up, size_t waiting) {
+  output_up_->Add({{"output", output}}).Set(up ? 1 : 0);
+  output_waiting_->Add({{"output", output}}).Set(static_cast<double>(waiting));
 }
 
 void GatewayMetrics::Answered(int status) {

@@ -28,11 +28,15 @@ class GatewayMetrics {
   void Opened(const std::string& type, std::string_view severity);
   void Notified(const std::string& terminal, std::string_view state);
   void Answered(int status);
+  // Of a webhook or Alertmanager, by its configured name.
+  void OutputAttempted(const std::string& output, std::string_view outcome);
+  void OutputState(const std::string& output, bool up, size_t waiting);
 
   prometheus::Counter* events_accepted;
   prometheus::Counter* events_suppressed;
   prometheus::Counter* events_repeated;  // by event_id
   prometheus::Counter* events_not_durable;
+  prometheus::Counter* alerts_passed_over;
   prometheus::Counter* attempts;
   prometheus::Counter* attempts_failed;
   prometheus::Counter* agent_frames;
@@ -48,6 +52,8 @@ class GatewayMetrics {
   prometheus::Gauge* store_queued_rows;
   prometheus::Gauge* store_failed_rows;
   prometheus::Counter* store_corrupt;  // files moved aside
+  prometheus::Gauge* reload_ok;        // of the last reading of the configuration
+  prometheus::Gauge* reload_time;      // Unix time of the last that was taken
   // A dead man's switch for the loop itself: the first rises once a second, the second is Unix
   // time.
   prometheus::Counter* heartbeats;
@@ -64,6 +70,9 @@ class GatewayMetrics {
   prometheus::Family<prometheus::Counter>* opened_;
   prometheus::Family<prometheus::Counter>* notified_;
   prometheus::Family<prometheus::Counter>* answered_;
+  prometheus::Family<prometheus::Counter>* output_attempts_;
+  prometheus::Family<prometheus::Gauge>* output_up_;
+  prometheus::Family<prometheus::Gauge>* output_waiting_;
   std::map<int, prometheus::Counter*> answered_by_status_;
   std::map<std::pair<std::string, std::string>, prometheus::Counter*> opened_by_;
 };

@@ -1,0 +1,138 @@
+// The other ways in, through a gateway: what is posted becomes incidents, and counts once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/testing_folder.h"
+#include "gateway/gateway.h"
+#include "http/client.h"
+#include "http/test_peer.h"
+
+namespace sentinel {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+using Json = nlohmann::json;
+
+class IngestTest : public testing::Test {
+ protected:
+  IngestTest() { Start(); }
+
+  void Start() {
+    gateway_.reset();
+    GatewayOptions options;
+    options.config = DefaultGatewayConfig();
+    options.config.listen = {{"127.0.0.1", 0, false}};
+    options.config.agents = {{"127.0.0.1", 0, false}};
+    options.config.state_dir = folder_.path();
+    auto made = Gateway::Create(io_, std::move(options));
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    gateway_ = std::move(*made);
+  }
+
+  HttpResponse Fetch(HttpRequest request) {
+    std::optional<HttpOutcome> outcome;
+    HttpFetch(io_, {"127.0.0.1", gateway_->http_port(), false}, std::move(request), {},
+              [&](HttpOutcome done) { outcome = std::move(done); });
+    RunUntil(io_, [&] { return outcome.has_value(); });
+    return outcome && outcome->response.ok() ? *outcome->response : HttpResponse{};
+  }
+  HttpResponse Post(const std::string& path, const std::string& body, HttpHeaders headers = {}) {
+    HttpRequest request;
+    request.method = "POST";
+    request.path = path;
+    request.headers = std::move(headers);
+    request.body = body;
+    return Fetch(std::move(request));
+  }
+  Json Incidents() {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = "/api/v1/incidents";
+    return Json::parse(Fetch(std::move(request)).body)["incidents"];
+  }
+
+  static std::string Alerts(const std::string& status, const std::string& starts) {
+    Json alert = {{"status", status},
+                  {"labels", {{"alertname", "GpuXid"}, {"Hostname", "gpu-07"}, {"gpu", "3"}}},
+                  {"startsAt", starts},
+                  {"fingerprint", "c5ba54a4e8e2c1f0"}};
+    Json other = {{"status", status},
+                  {"labels", {{"alertname", "PrometheusNotConnected"}}},
+                  {"startsAt", starts}};
+    return Json{{"version", "4"}, {"alerts", {alert, other}}}.dump();
+  }
+
+  TestingFolder folder_;
+  boost::asio::io_context io_;
+  std::unique_ptr<Gateway> gateway_;
+};
+
+constexpr const char* kAlerts = "/api/v1/alertmanager";
+constexpr const char* kCloud = "/api/v1/cloudevents";
+
+TEST_F(IngestTest, AnAlertCountsOnceForEachBeginningAlsoAfterARestart) {
+  HttpResponse answer = Post(kAlerts, Alerts("firing", "2026-08-17T08:30:00Z"));
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  Json json = Json::parse(answer.body);
+  ASSERT_THAT(json["events"], SizeIs(1));
+  EXPECT_EQ(json["events"][0]["status"], "accepted");
+  EXPECT_THAT(json["passed_over"][0]["why"].get<std::string>(), HasSubstr("names its host"));
+  auto repeat = [&] {
+    Json again = Json::parse(Post(kAlerts, Alerts("firing", "2026-08-17T08:30:00Z")).body);
+    EXPECT_EQ(again["events"][0]["status"], "suppressed");
+    EXPECT_EQ(Incidents().at(0)["count"], 1);
+  };
+  repeat();
+  Start();
+  repeat();
+  EXPECT_EQ(Incidents().at(0)["culprit"]["host"], "gpu-07");
+  EXPECT_EQ(Incidents().at(0)["culprit"]["gpu"], 3);
+
+  EXPECT_EQ(Post(kAlerts, Alerts("resolved", "2026-08-17T08:30:00Z")).status, 200);
+  EXPECT_EQ(Incidents().at(0)["close_reason"], "resolved");
+  // Fired again: another beginning.
+  Post(kAlerts, Alerts("firing", "2026-08-17T09:30:00Z"));
+  EXPECT_THAT(Incidents(), SizeIs(2));
+}
+
+TEST_F(IngestTest, AlertsOfWhichNoneCanBeUsedAreRefusedWithWhatToDo) {
+  HttpResponse answer =
+      Post(kAlerts, R"({"version":"4","alerts":[{"status":"firing","labels":{"alertname":"X"},)"
+                    R"("startsAt":"2026-08-17T08:30:00Z"}]})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("looked for Hostname"));
+  EXPECT_THAT(answer.body, HasSubstr("gateway.toml"));
+  EXPECT_EQ(Post(kAlerts, "{}").status, 400);
+  // What is meant to be passed over is no mistake.
+  EXPECT_EQ(Post(kAlerts, R"({"version":"4","alerts":[{"status":"firing","labels":)"
+                          R"({"alertname":"Watchdog"},"startsAt":"2026-08-17T08:30:00Z"}]})")
+                .status,
+            200);
+}
+
+TEST_F(IngestTest, ACloudEventCountsOnce) {
+  const std::string data = R"({"node_host":"n1","event_type":"GPU_LOST","gpu_index":1})";
+  HttpHeaders headers = {
+      {"ce-specversion", "1.0"}, {"ce-id", "1"}, {"ce-source", "s"}, {"ce-type", "t"}};
+  Json first = Json::parse(Post(kCloud, data, headers).body);
+  EXPECT_EQ(first["status"], "accepted");
+  EXPECT_EQ(first["event_id"], "s#1");
+  const std::string same =
+      R"({"specversion":"1.0","id":"1","source":"s","type":"t","data":)" + data + "}";
+  HttpHeaders structured = {{"Content-Type", "application/cloudevents+json"}};
+  EXPECT_EQ(Json::parse(Post(kCloud, same, structured).body)["status"], "suppressed");
+  HttpHeaders batch = {{"Content-Type", "application/cloudevents-batch+json"}};
+  Json answers = Json::parse(Post(kCloud, "[" + same + "]", batch).body);
+  EXPECT_EQ(answers["events"][0]["status"], "suppressed");
+  EXPECT_EQ(Incidents().at(0)["count"], 1);
+  EXPECT_EQ(Post(kCloud, data).status, 400);
+}
+
+}  // namespace
+}  // namespace sentinel
