@@ -134,6 +134,9 @@ address = "127.0.0.1:{self.terminal_port}"
 
 [detection]
 late_history_min = {self.late_history_min}
+
+[ring]
+gpus_min = 1
 """)
         (self.directory / "gateway-state").mkdir()
         return self.start("sentinel-gateway", "gateway", "--config", config, "--demo")

@@ -40,13 +40,14 @@ constexpr Duration kBadBoardEvery = seconds(1);
 
 struct NodeWatch::Board {
   Board(const WatchOptions& options, const ProcFiles& proc, FoundBoard found,
-        const JobIdentity& in_job, const Place& place)
+        const JobIdentity& in_job, JobOwner whose, const Place& place)
       : file(std::move(found.file)),
         identity(file->identity()),
         path(std::move(found.path)),
         pid(found.pid),
         start_ticks(found.start_ticks),
         job(in_job.id),
+        owner(std::move(whose)),
         vitals(proc, found.pid, found.start_ticks),
         watch(options, in_job.id, in_job.one_node ? JobScope::kNode : JobScope::kCluster, place) {}
 
@@ -58,6 +59,7 @@ struct NodeWatch::Board {
   int pid;
   uint64_t start_ticks;
   std::string job;
+  JobOwner owner;
   ProcessVitals vitals;
   BoardWatch watch;
 
@@ -156,6 +158,8 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
   const Result<ProcCgroup> cgroup = proc_.Cgroup(pid);
   const std::string variables = environ.ok() ? *environ : std::string();
   const JobIdentity job = JobOf(variables, cgroup.ok() ? *cgroup : ProcCgroup{});
+  const Result<std::string> pod_namespace = proc_.PodNamespace(pid);
+  JobOwner owner = OwnerOf(variables, pod_namespace.ok() ? *pod_namespace : std::string());
   Place place;
   place.host = options_.host;
   place.gpu = LocalRankOf(variables);
@@ -169,7 +173,8 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
   Note("board=found pid=" + std::to_string(pid) + " job=\"" + job.id + "\" path=\"" + found.path +
        "\"" + (environ.ok() ? "" : " environ=unreadable") +
        (known != unclaimed_.end() ? " learned=before" : ""));
-  boards_.push_back(std::make_unique<Board>(options_.watch, proc_, std::move(found), job, place));
+  boards_.push_back(std::make_unique<Board>(options_.watch, proc_, std::move(found), job,
+                                            std::move(owner), place));
   boards_.back()->asked_at = now;
   boards_.back()->vitals.Remember();
   if (known != unclaimed_.end()) {
@@ -382,6 +387,11 @@ Inventory NodeWatch::inventory() const {
     std::vector<Member> members = board->watch.Members();
     for (Member& member : members) Locate(&member);
     std::move(members.begin(), members.end(), std::back_inserter(inventory.members));
+    const bool told = std::any_of(inventory.jobs.begin(), inventory.jobs.end(),
+                                  [&](const OwnedJob& other) { return other.job == board->job; });
+    if (!told && !board->job.empty() && board->owner != JobOwner{}) {
+      inventory.jobs.push_back({board->job, board->owner});
+    }
   }
   return inventory;
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "correlate/host_facts.h"
+#include "correlate/job_extent.h"
 #include "correlate/job_lamp.h"
 #include "correlate/job_waits.h"
 #include "correlate/roster.h"
@@ -108,6 +109,8 @@ class Correlator::Impl {
     return wake;
   }
 
+  JobFacts ExtentOf(const CommKey& comm) const { return sentinel::ExtentOf(roster_, comm); }
+
   std::vector<Verdict> Open(Instant now) const {
     std::vector<Verdict> open;
     for (const WatchedGroup* group : active_) {
@@ -191,6 +194,7 @@ void Correlator::OnDisconnected(const AgentId& agent, Instant now) {
 }
 Correlator::Actions Correlator::Advance(Instant now) { return impl_->Advance(now); }
 std::optional<Instant> Correlator::NextWake() const { return impl_->NextWake(); }
+JobFacts Correlator::ExtentOf(const CommKey& comm) const { return impl_->ExtentOf(comm); }
 std::vector<Verdict> Correlator::Open(Instant now) const { return impl_->Open(now); }
 
 }  // namespace sentinel

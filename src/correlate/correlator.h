@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "model/agent_message.h"
 #include "model/communicator.h"
+#include "model/job.h"
 #include "model/progress.h"
 #include "model/verdict.h"
 
@@ -67,6 +68,10 @@ class Correlator {
   // What to do at `now`. Call it after every message and at NextWake().
   Actions Advance(Instant now);
   std::optional<Instant> NextWake() const;
+
+  // How large the job of that communicator is and where it runs, as far as agents have told; whose
+  // it is, is not known here.
+  JobFacts ExtentOf(const CommKey& comm) const;
 
   // Open stalls as they stand (not healed), for status pages.
   std::vector<Verdict> Open(Instant now) const;

@@ -26,6 +26,20 @@ void Agents::OnHello(const std::string& agent, const Hello& hello, Instant now) 
 
 void Agents::OnInventory(const std::string& agent, const Inventory& inventory) {
   agents_[agent].members = inventory.members.size();
+  for (const OwnedJob& owned : inventory.jobs) {
+    if (owners_.insert_or_assign(owned.job, owned.owner).second) {
+      owners_order_.push_back(owned.job);
+    }
+  }
+  while (owners_order_.size() > kJobOwnersMax) {
+    owners_.erase(owners_order_.front());
+    owners_order_.pop_front();
+  }
+}
+
+JobOwner Agents::OwnerOf(const std::string& job) const {
+  auto it = owners_.find(job);
+  return it == owners_.end() ? JobOwner{} : it->second;
 }
 
 void Agents::OnHeartbeat(const std::string& agent, const Heartbeat& heartbeat) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ namespace sentinel {
 constexpr size_t kAgentsKnownMax = 16'384;
 // More nodes silent at once than this are one incident: it is the monitoring that failed.
 constexpr size_t kSilentNodesMax = 3;
+
+// Jobs whose owners are remembered; beyond it the one told of first is forgotten.
+constexpr size_t kJobOwnersMax = 16'384;
 
 struct AgentRecord {
   std::string host;
@@ -38,6 +42,9 @@ class Agents {
   // What agents say of jobs on that host.
   JobPresence Presence(const std::string& host) const;
 
+  // Whose a job is, as some agent has read it; empty if none has.
+  JobOwner OwnerOf(const std::string& job) const;
+
   // Hosts that have been silent for longer than `after`.
   std::vector<std::string> Silent(Instant now, Duration after) const;
 
@@ -47,6 +54,8 @@ class Agents {
  private:
   std::map<std::string, AgentRecord> agents_;
   std::map<std::string, std::string> agent_of_host_;  // by the name hosts are known by
+  std::map<std::string, JobOwner> owners_;            // by job
+  std::deque<std::string> owners_order_;
 };
 
 std::string AgentsJson(const Agents& agents, Instant now);

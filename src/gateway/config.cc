@@ -198,6 +198,13 @@ void ReadDelivery(TomlReader* reader, DeliveryPace* pace) {
   }
 }
 
+void ReadRing(TomlReader* reader, RingRule* ring) {
+  reader->Whole("gpus_min", 0, 1'000'000, &ring->gpus_min);
+  reader->Texts("partitions", &ring->partitions);
+  reader->Texts("namespaces", &ring->namespaces);
+  reader->Texts("users", &ring->users);
+}
+
 void ReadSentence(TomlReader* reader, std::string_view key, std::string* sentence) {
   auto checked = [](const std::string& text) -> Result<std::string> {
     TRY(CheckTemplate(text));
@@ -292,6 +299,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
   reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config.detection); });
   reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
+  reader.Section("ring", [&](TomlReader& ring) { ReadRing(&ring, &config.incidents.ring); });
   reader.Section("voice", [&](TomlReader& voice) { ReadVoice(&voice, &config); });
   reader.Section("delivery", [&](TomlReader& table) { ReadDelivery(&table, &config.delivery); });
   CheckAddresses(&reader, config);

@@ -53,6 +53,10 @@ language = "en-US"
 late_history_min = 5
 late_limit_ms = 20000
 red_after_ms = 1400
+[ring]
+gpus_min = 16
+partitions = ["train-*"]
+users = "li"
 [voice]
 hold_ms = 5000
 [[events]]
@@ -69,6 +73,10 @@ text_zh = "风扇"
   EXPECT_EQ(config->detection.late_history_min, 5u);
   EXPECT_EQ(config->detection.late_limit, std::chrono::seconds(20));
   EXPECT_EQ(config->incidents.voice_hold, std::chrono::seconds(5));
+  EXPECT_EQ(config->incidents.ring.gpus_min, 16);
+  EXPECT_EQ(config->incidents.ring.partitions, std::vector<std::string>{"train-*"});
+  EXPECT_TRUE(config->incidents.ring.namespaces.empty());
+  EXPECT_EQ(config->incidents.ring.users, std::vector<std::string>{"li"});
   EXPECT_EQ(config->incidents.language, Language::kEnglish);
   EXPECT_EQ(config->incidents.table.Find("FAN_SLOW")->severity, Severity::kNotice);
 }

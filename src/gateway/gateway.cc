@@ -413,7 +413,15 @@ void GatewayOnLoop::Correlate() {
   for (const Correlator::Request& request : actions.requests) {
     agent_server_->Send(request.agent, request.request);
   }
-  for (const Verdict& verdict : actions.verdicts) book_.OnVerdict(verdict, now);
+  for (const Verdict& verdict : actions.verdicts) {
+    // Only what would ring asks whose job it is.
+    JobFacts job;
+    if (verdict.stage == VerdictStage::kRed) {
+      job = correlator_.ExtentOf(verdict.comm);
+      job.owner = agents_.OwnerOf(verdict.comm.job);
+    }
+    book_.OnVerdict(verdict, job, now);
+  }
   if (actions.verdicts.empty()) {
     Arm();
   } else {

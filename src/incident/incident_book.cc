@@ -80,7 +80,7 @@ void IncidentBook::Open(Entry& entry, Severity severity, Moment now) {
   entry.incident.severity = severity;
   entry.incident.opened = now;
   IndexOpen(entry);
-  entry.incident.quiet = QuietFor(entry.incident, entry.source);
+  entry.incident.quiet = QuietFor(entry);
   // What does not ring is more than its event: it is kept for itself.
   if (entry.incident.quiet) keeping_ = Keeping::kNow;
   Changed(entry, IncidentChange::kOpened);

@@ -26,11 +26,13 @@
 #include "incident/explanation.h"
 #include "incident/flap_watch.h"
 #include "incident/quiet_hours.h"
+#include "incident/ring_rule.h"
 #include "incident/silence_book.h"
 #include "incident/site.h"
 #include "model/audit.h"
 #include "model/event.h"
 #include "model/incident.h"
+#include "model/job.h"
 #include "model/verdict.h"
 
 namespace sentinel {
@@ -55,6 +57,7 @@ struct IncidentPolicy {
   std::optional<QuietHours> quiet;
   Language language = Language::kChinese;
   EventTable table;
+  RingRule ring;  // whose hang may ring; that of others is a NOTICE
 };
 
 // Open incidents; beyond it the least severe and, among those, the oldest is closed as superseded.
@@ -111,7 +114,9 @@ class IncidentBook {
   // holds open goes on.
   void Renew(const Event& event, Moment now);
 
-  void OnVerdict(const Verdict& verdict, Moment now);
+  // `job`: what is known of the job that stands still. Its size is remembered: it only grows.
+  void OnVerdict(const Verdict& verdict, const JobFacts& job, Moment now);
+  void OnVerdict(const Verdict& verdict, Moment now) { OnVerdict(verdict, {}, now); }
   // A network port of that host has changed its state: voices about it wait.
   void OnPortEvent(const std::string& host, Moment now);
 
@@ -259,6 +264,8 @@ class IncidentBook {
     uint64_t serial = 0;
     bool adoptable = false;  // from an earlier process, no verdict has claimed it yet
     std::string adopted_as;  // the identity of the verdict that claimed it
+    JobFacts job;            // of a hang
+    std::string barred;      // what of the job bars it from ringing; empty: nothing
     bool counted = false;
   };
 
@@ -286,6 +293,7 @@ class IncidentBook {
   std::string SentenceOf(const Entry& entry, const Event& event);
   void DescribeVerdict(Entry& entry, const Verdict& verdict);
   Entry* Adopt(const Verdict& verdict);
+  Severity JobLevel(Entry& entry, const JobFacts& job, Severity severity) const;
   void Refine(Entry& entry, const Verdict& verdict, Severity severity, const std::string& old_place,
               Moment now);
   bool PortMovedLately(const Incident& incident, Moment now) const;
@@ -294,7 +302,7 @@ class IncidentBook {
   void UnindexOpen(const Entry& entry);
   void MakeRoom(Moment now);
   void ForgetClosed();
-  std::optional<Quieting> QuietFor(const Incident& incident, Source source) const;
+  std::optional<Quieting> QuietFor(const Entry& entry) const;
   bool OutOfService(const SilenceSubject::Place& place, std::string* by) const;
   void Reconsider(Entry& entry, Moment now);
   void FollowSilences(Moment now);

@@ -23,7 +23,8 @@ Explanation IncidentBook::Explain(const Event& event, JobPresence presence, Mome
     return told;
   }
 
-  Incident incident;
+  Entry entry;
+  Incident& incident = entry.incident;
   incident.severity = level.severity;
   DescribePlace(incident, event);
   const std::string& rack = incident.culprit.rack;
@@ -31,7 +32,7 @@ Explanation IncidentBook::Explain(const Event& event, JobPresence presence, Mome
   if (incident.culprit.gpu) cards.insert(*incident.culprit.gpu);
   Site site = site_;  // a name that is only asked about is not heard
   told.text = Sentence(event, rack, site.SpokenHost(rack, event.node_host), cards);
-  told.quiet = QuietFor(incident, Source::kEvent);
+  told.quiet = QuietFor(entry);
 
   const Entry* open = nullptr;
   auto known = open_by_identity_.find(IdentityOf(event));

@@ -71,6 +71,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
         kept.culprit.host.empty()
             ? "?"
             : kept.culprit.rack + '\n' + site_.SpokenHost(kept.culprit.rack, kept.culprit.host);
+    if (kept.quiet && kept.quiet->reason == QuietReason::kJobRule) entry.barred = kept.quiet->by;
     entry.adoptable = kept.comm.has_value() && !closed;
     // A lease starts anew: while nobody could reach us nobody could renew it.
     if (!closed) kept.last_seen = now;

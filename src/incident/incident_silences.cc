@@ -9,7 +9,8 @@
 
 namespace sentinel {
 
-std::optional<Quieting> IncidentBook::QuietFor(const Incident& incident, Source source) const {
+std::optional<Quieting> IncidentBook::QuietFor(const Entry& entry) const {
+  const Incident& incident = entry.incident;
   // Names that the subject points at.
   std::vector<std::pair<std::string, std::string>> named;
   auto name = [&](const std::string& host, std::string rack) {
@@ -28,11 +29,21 @@ std::optional<Quieting> IncidentBook::QuietFor(const Incident& incident, Source 
     return Quieting{QuietReason::kSilence, silence->id};
   }
   std::string by;
-  // A hang is its job's, and the job runs elsewhere, too.
-  if (source != Source::kAgent && subject.places.size() == 1 &&
-      OutOfService(subject.places.front(), &by)) {
+  if (entry.source == Source::kAgent) {
+    // A hang is its job's, wherever the culprit stands.
+    const std::vector<std::string>& hosts = entry.job.hosts;
+    const bool nowhere_else =
+        !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+          const HostEntry* known = site_.FindHost(host);
+          const std::string identity = IdentityHost(host);
+          const std::string rack = known == nullptr ? "" : SpokenRack(known->rack);
+          return OutOfService({identity, rack}, &by);
+        });
+    if (nowhere_else) return Quieting{QuietReason::kNodeState, by};
+  } else if (subject.places.size() == 1 && OutOfService(subject.places.front(), &by)) {
     return Quieting{QuietReason::kNodeState, by};
   }
+  if (!entry.barred.empty()) return Quieting{QuietReason::kJobRule, entry.barred};
   return std::nullopt;
 }
 
@@ -52,7 +63,7 @@ void IncidentBook::Reconsider(Entry& entry, Moment now) {
   if (incident.state != IncidentState::kOpen && incident.state != IncidentState::kAcknowledged) {
     return;
   }
-  std::optional<Quieting> quiet = QuietFor(incident, entry.source);
+  std::optional<Quieting> quiet = QuietFor(entry);
   if (quiet == incident.quiet) return;
   const bool was_quiet = incident.quiet.has_value();
   incident.quiet = std::move(quiet);

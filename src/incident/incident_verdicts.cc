@@ -33,7 +33,7 @@ std::optional<int32_t> JobRankOf(const Verdict& verdict, Rank rank) {
 
 }  // namespace
 
-void IncidentBook::OnVerdict(const Verdict& verdict, Moment now) {
+void IncidentBook::OnVerdict(const Verdict& verdict, const JobFacts& job, Moment now) {
   std::string identity = HangIdentity(verdict.comm, verdict.epoch);
   Entry* entry = FindOpen(identity);
   if (entry == nullptr) entry = Adopt(verdict);
@@ -72,7 +72,7 @@ void IncidentBook::OnVerdict(const Verdict& verdict, Moment now) {
     return;
   }
   const EventKind* kind = policy_.table.Find(EventTypeOf(verdict.hang_class));
-  Severity severity = kind == nullptr ? Severity::kP0 : kind->severity;
+  const Severity severity = JobLevel(*entry, job, kind == nullptr ? Severity::kP0 : kind->severity);
   if (!incident.red) incident.red = now;
   if (was_open) {
     Refine(*entry, verdict, severity, old_place, now);
@@ -84,6 +84,19 @@ void IncidentBook::OnVerdict(const Verdict& verdict, Moment now) {
   Open(*entry, severity, now);
 }
 
+// What the hang of such a job is, where that of one that may ring would be `severity`.
+Severity IncidentBook::JobLevel(Entry& entry, const JobFacts& job, Severity severity) const {
+  const std::optional<int> gpus = std::max(entry.job.gpus, job.gpus);
+  entry.job = job;
+  entry.job.gpus = gpus;
+  const bool rang =
+      entry.incident.state != IncidentState::kSuspected && entry.incident.severity >= Severity::kP1;
+  std::optional<std::string> barred;
+  if (!rang && severity >= Severity::kP1) barred = BarredBy(policy_.ring, entry.job);
+  entry.barred = barred.value_or("");
+  return barred ? Severity::kNotice : severity;
+}
+
 void IncidentBook::Refine(Entry& entry, const Verdict& verdict, Severity severity,
                           const std::string& old_place, Moment now) {
   Incident& incident = entry.incident;
@@ -93,6 +106,9 @@ void IncidentBook::Refine(Entry& entry, const Verdict& verdict, Severity severit
     incident.severity = severity;
     IndexOpen(entry);
   }
+  // Where only its job kept it quiet, the rise tells.
+  const bool by_job = incident.quiet && incident.quiet->reason == QuietReason::kJobRule;
+  if (by_job && entry.barred.empty()) incident.quiet.reset();
   const bool was_quiet = incident.quiet.has_value();
   Reconsider(entry, now);
   if (was_quiet || incident.quiet) return;

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "model/communicator.h"
+#include "model/job.h"
 #include "model/progress.h"
 
 namespace sentinel {
@@ -26,8 +27,13 @@ struct Hello {
   std::string host;
   std::vector<GpuIdentity> gpus;
 };
+struct OwnedJob {
+  std::string job;  // as in a CommKey
+  JobOwner owner;
+};
 struct Inventory {
   std::vector<Member> members;
+  std::vector<OwnedJob> jobs = {};  // of those members, as far as it is known whose they are
 };
 struct Heartbeat {
   uint64_t boards = 0;

@@ -398,6 +398,15 @@ Result<std::string> EncodeUp(const UpMessage& message) {
                    const size_t members = std::min(inventory.members.size(), kInventoryMembersMax);
                    for (size_t i = 0; i < members; ++i)
                      Write(inventory.members[i], out->add_members());
+                   const size_t jobs = std::min(inventory.jobs.size(), kInventoryJobsMax);
+                   for (size_t i = 0; i < jobs; ++i) {
+                     const OwnedJob& owned = inventory.jobs[i];
+                     pb::Job* job = out->add_jobs();
+                     job->set_job(Cut(owned.job, kNameBytesMax));
+                     job->set_partition(Cut(owned.owner.partition, kNameBytesMax));
+                     job->set_name_space(Cut(owned.owner.name_space, kNameBytesMax));
+                     job->set_user(Cut(owned.owner.user, kNameBytesMax));
+                   }
                  },
                  [&](const Heartbeat& heartbeat) {
                    pb::Heartbeat* out = up.mutable_heartbeat();
@@ -464,6 +473,13 @@ Result<UpMessage> DecodeUp(std::string_view payload) {
       judge.List(up.inventory().members_size(), kInventoryMembersMax, "inventory.members");
       for (const pb::Member& member : up.inventory().members()) {
         inventory.members.push_back(Read(member, judge));
+      }
+      judge.List(up.inventory().jobs_size(), kInventoryJobsMax, "inventory.jobs");
+      for (const pb::Job& job : up.inventory().jobs()) {
+        inventory.jobs.push_back({judge.Text(job.job(), kNameBytesMax, "job.job"),
+                                  {judge.Text(job.partition(), kNameBytesMax, "job.partition"),
+                                   judge.Text(job.name_space(), kNameBytesMax, "job.name_space"),
+                                   judge.Text(job.user(), kNameBytesMax, "job.user")}});
       }
       return judge.Settle<UpMessage>(std::move(inventory));
     }

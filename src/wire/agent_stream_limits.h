@@ -9,6 +9,7 @@
 namespace sentinel {
 
 constexpr size_t kInventoryMembersMax = 4096;
+constexpr size_t kInventoryJobsMax = 1024;
 constexpr size_t kGpusMax = 64;
 constexpr size_t kNameBytesMax = 1024;            // a host, a job, a communicator's name, …
 constexpr size_t kDetailBytesMax = 4096;          // words in an Evidence

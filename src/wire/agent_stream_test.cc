@@ -111,10 +111,14 @@ TEST(AgentStream, AHelloComesThrough) {
 }
 
 TEST(AgentStream, AnInventoryComesThrough) {
-  const Inventory back = UpRoundTrip(Inventory{{SomeMember(), Member{}}});
+  const Inventory back =
+      UpRoundTrip(Inventory{{SomeMember(), Member{}}, {{"slurm:7.0", {"train", "team-a", "li"}}}});
   ASSERT_EQ(back.members.size(), 2u);
   EXPECT_EQ(back.members[0], SomeMember());
   EXPECT_EQ(back.members[1], Member{});
+  ASSERT_EQ(back.jobs.size(), 1u);
+  EXPECT_EQ(back.jobs[0].job, "slurm:7.0");
+  EXPECT_EQ(back.jobs[0].owner, (JobOwner{"train", "team-a", "li"}));
 }
 
 TEST(AgentStream, AHeartbeatComesThrough) {

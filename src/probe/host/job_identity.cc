@@ -79,6 +79,18 @@ JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup) {
   return {};
 }
 
+JobOwner OwnerOf(std::string_view environ, std::string_view pod_namespace) {
+  JobOwner owner;
+  owner.partition = Plain(EnvironValue(environ, "SLURM_JOB_PARTITION"));
+  for (const std::string_view name : {"SLURM_JOB_USER", "USER"}) {
+    owner.user = Plain(EnvironValue(environ, name));
+    if (!owner.user.empty()) break;
+  }
+  while (!pod_namespace.empty() && pod_namespace.back() == '\n') pod_namespace.remove_suffix(1);
+  owner.name_space = Plain(std::string(pod_namespace));
+  return owner;
+}
+
 int LocalRankOf(std::string_view environ) {
   return FirstRank(environ, {"LOCAL_RANK", "SLURM_LOCALID"}, kLocalRanksMax);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/job.h"
 #include "probe/host/proc_text.h"
 
 namespace sentinel {
@@ -19,6 +20,10 @@ struct JobIdentity {
 // The scheduler's own number first, since all of a job's processes share it on every node; a pod's
 // last, since a job may have many pods.
 JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup);
+
+// Whose job it is. `pod_namespace`: the file in which Kubernetes tells a container its namespace;
+// empty where there is none.
+JobOwner OwnerOf(std::string_view environ, std::string_view pod_namespace);
 
 // The card the process says is its own (LOCAL_RANK, SLURM_LOCALID); -1 if it does not say.
 int LocalRankOf(std::string_view environ);

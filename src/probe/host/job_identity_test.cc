@@ -46,6 +46,14 @@ TEST(JobIdentity, WhatAllNodesShareGoesBeforeThePod) {
   EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=r", "SLURM_JOB_ID=1"}), pod).id, "slurm:1.0");
 }
 
+TEST(JobIdentity, WhoseJobItIsSaySlurmAndKubernetes) {
+  const JobOwner slurm =
+      OwnerOf(Environ({"SLURM_JOB_PARTITION=train", "SLURM_JOB_USER=li", "USER=root"}), "");
+  EXPECT_EQ(slurm, (JobOwner{"train", "", "li"}));
+  EXPECT_EQ(OwnerOf(Environ({"USER=wang"}), "team-a\n"), (JobOwner{"", "team-a", "wang"}));
+  EXPECT_EQ(OwnerOf(Environ({"USER=a b"}), "two\nlines"), JobOwner{});
+}
+
 TEST(JobIdentity, NonsenseIsNoJob) {
   EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID=1\n2"}), {}).id, "");
   EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID="}), {}).id, "");

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +16,8 @@ namespace {
 
 constexpr size_t kTextBytesMax = 16 * 1024;
 constexpr size_t kEnvironBytesMax = 256 * 1024;
+constexpr const char* kPodNamespaceFile = "var/run/secrets/kubernetes.io/serviceaccount/namespace";
+constexpr size_t kPodNamespaceBytesMax = 256;
 
 Error FromErrno(const std::string& path) {
   const ErrorCode code = errno == ENOENT || errno == ESRCH   ? ErrorCode::kNotFound
@@ -109,6 +113,24 @@ Result<ProcCgroup> ProcFiles::Cgroup(int pid) const {
 
 Result<std::string> ProcFiles::Environ(int pid) const {
   return ReadWhole(File(pid, "environ"), kEnvironBytesMax);
+}
+
+// In a container's own tree, of which the container is the author: links are followed as it would
+// follow them itself, and never out of it.
+Result<std::string> ProcFiles::PodNamespace(int pid) const {
+  const std::string root = File(pid, "root");
+  const OwnedFd tree(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!tree.open()) return FromErrno(root);
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const OwnedFd fd(
+      static_cast<int>(syscall(SYS_openat2, tree.get(), kPodNamespaceFile, &how, sizeof how)));
+  if (!fd.open()) return FromErrno(root + '/' + kPodNamespaceFile);
+  char name[kPodNamespaceBytesMax];
+  const ssize_t got = read(fd.get(), name, sizeof name);
+  if (got < 0) return FromErrno(root + '/' + kPodNamespaceFile);
+  return std::string(name, static_cast<size_t>(got));
 }
 
 Result<std::string> ProcFiles::MountNamespace(int pid) const {

@@ -47,6 +47,8 @@ class ProcFiles {
   Result<ProcIo> Io(int pid) const;
   Result<ProcCgroup> Cgroup(int pid) const;
   Result<std::string> Environ(int pid) const;
+  // The file in which Kubernetes tells the process's container its namespace.
+  Result<std::string> PodNamespace(int pid) const;
   // Names its mount namespace; equal for processes that share one.
   Result<std::string> MountNamespace(int pid) const;
 
