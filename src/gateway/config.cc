@@ -213,18 +213,48 @@ void ReadSentence(TomlReader* reader, std::string_view key, std::string* sentenc
   reader->Parsed(key, checked, sentence);
 }
 
+void ReadKind(TomlReader* reader, EventKind* kind) {
+  reader->Parsed("level", Level, &kind->severity);
+  ReadSentence(reader, "text_zh", &kind->chinese);
+  ReadSentence(reader, "text_en", &kind->english);
+  reader->Flag("voice_hold", &kind->voice_hold);
+  reader->Choice<Ending>("resolved_means",
+                         {{"job-moves", Ending::kJobMoves}, {"fault-gone", Ending::kFaultGone}},
+                         &kind->ending);
+}
+
 // A row of the event table: what is left out stays as it is.
 void ReadEvent(TomlReader* reader, EventTable* events) {
   std::string type;
   reader->Text("type", &type);
   const EventKind* known = events->Find(type);
   EventKind kind = known == nullptr ? events->unknown() : *known;
-  reader->Parsed("level", Level, &kind.severity);
-  ReadSentence(reader, "text_zh", &kind.chinese);
-  ReadSentence(reader, "text_en", &kind.english);
-  reader->Flag("voice_hold", &kind.voice_hold);
+  ReadKind(reader, &kind);
   if (type.empty()) return reader->Wrong("type", "an event type is expected");
   events->Set(type, std::move(kind));
+}
+
+Result<HangClass> ClassNamed(const std::string& name) {
+  const std::optional<HangClass> known = HangClassFromName(name);
+  if (known) return *known;
+  std::string names;
+  for (size_t i = 0; i < kHangClasses; ++i) {
+    names += (i == 0 ? "" : ", ") + std::string(HangClassName(static_cast<HangClass>(i)));
+  }
+  return Error{ErrorCode::kInvalidArgument, "'" + name + "' is not one of " + names};
+}
+
+void ReadClass(TomlReader* reader, EventTable* events) {
+  std::optional<HangClass> hang_class;
+  std::string type;
+  reader->Parsed("class", ClassNamed, &hang_class);
+  reader->Text("event", &type);
+  if (!reader->ok()) return;
+  if (!hang_class) return reader->Wrong("class", "it is missing");
+  if (events->Find(type) == nullptr) {
+    return reader->Wrong("event", "there is no row for '" + type + "' in [[events]]");
+  }
+  events->SetTypeOf(*hang_class, type);
 }
 
 // `names`: of those before it, by the name each is known by.
@@ -299,6 +329,17 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
   reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config.detection); });
   reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
+  EventTable& table = config.incidents.table;
+  reader.Sections("classes", [&](TomlReader& hang) { ReadClass(&hang, &table); });
+  EventKind unknown = table.unknown();
+  reader.Section("event_unknown", [&](TomlReader& kind) { ReadKind(&kind, &unknown); });
+  table.SetUnknown(std::move(unknown));
+  EventKind unlocated = table.unlocated();
+  reader.Section("event_unlocated", [&](TomlReader& kind) { ReadKind(&kind, &unlocated); });
+  table.SetUnlocated(std::move(unlocated));
+  bool low_utilisation_is_p0 = false;
+  reader.Flag("low_utilisation_is_p0", &low_utilisation_is_p0);
+  table.SetLowUtilisationIsP0(low_utilisation_is_p0);
   reader.Section("ring", [&](TomlReader& ring) { ReadRing(&ring, &config.incidents.ring); });
   reader.Section("voice", [&](TomlReader& voice) { ReadVoice(&voice, &config); });
   reader.Section("delivery", [&](TomlReader& table) { ReadDelivery(&table, &config.delivery); });

@@ -125,6 +125,37 @@ TEST(GatewayConfig, ASentenceThatCouldNotBeSpokenIsRefused) {
   EXPECT_THAT(error("[节点 [{host}]]"), HasSubstr("another [ ]"));
 }
 
+TEST(GatewayConfig, TheTableOfLevelsIsTheSites) {
+  Result<GatewayConfig> config = ParseGatewayConfig(R"(
+low_utilisation_is_p0 = true
+[[events]]
+type = "FABRIC_HANG"
+level = "P0"
+text_zh = "交换网挂起"
+resolved_means = "job-moves"
+[[classes]]
+class = "NETWORK"
+event = "FABRIC_HANG"
+[event_unknown]
+level = "NOTICE"
+[event_unlocated]
+text_en = "[Job {job} ]stands still"
+)",
+                                                    "gateway.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  const EventTable& table = config->incidents.table;
+  EXPECT_EQ(table.TypeOf(HangClass::kNetwork), "FABRIC_HANG");
+  EXPECT_EQ(table.TypeOf(HangClass::kGpuStuck), "NCCL_TIMEOUT");
+  EXPECT_EQ(table.Find("FABRIC_HANG")->ending, Ending::kJobMoves);
+  EXPECT_EQ(table.unknown().severity, Severity::kNotice);
+  EXPECT_EQ(table.unlocated().english, "[Job {job} ]stands still");
+  EXPECT_TRUE(table.low_utilisation_is_p0());
+  EXPECT_FALSE(DefaultGatewayConfig().incidents.table.low_utilisation_is_p0());
+  EXPECT_THAT(ErrorOf("[[classes]]\nclass = \"NETWORK\"\nevent = \"NO_SUCH\"\n"),
+              HasSubstr("gateway.toml:3:9: event: there is no row"));
+  EXPECT_THAT(ErrorOf("[[classes]]\nclass = \"NET\"\nevent = \"X\"\n"), HasSubstr("PROXY_STUCK"));
+}
+
 TEST(GatewayConfig, TwoListenersDoNotShareAnAddress) {
   EXPECT_THAT(ErrorOf("listen = \"127.0.0.1:9000\"\nagents = \"127.0.0.1:9000\"\n"),
               HasSubstr("gateway.toml:2:10: agents: 127.0.0.1:9000"));

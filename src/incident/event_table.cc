@@ -110,6 +110,29 @@ constexpr std::array kRows = {
         "Training cluster is back to normal"},
 };
 
+std::string_view DefaultTypeOf(HangClass hang_class) {
+  switch (hang_class) {
+    case HangClass::kMismatch:
+      return "COLLECTIVE_MISMATCH";
+    case HangClass::kProcessDead:
+      return "RANK_DEAD";
+    case HangClass::kWaiting:
+      return "RANK_STALLED";
+    case HangClass::kSlow:
+      return "STRAGGLER";
+    case HangClass::kNotEntered:
+    case HangClass::kGpuNotStarted:
+    case HangClass::kGpuStuck:
+    case HangClass::kProxyStuck:
+    case HangClass::kNetwork:
+    case HangClass::kPcie:
+    case HangClass::kProcessStopped:
+    case HangClass::kUnknown:
+      return "NCCL_TIMEOUT";
+  }
+  return "NCCL_TIMEOUT";
+}
+
 EventKind ToKind(const Row& row) {
   return {row.severity, std::string(row.chinese), std::string(row.english), row.ending,
           row.voice_hold};
@@ -134,6 +157,16 @@ EventTable::EventTable() {
                 "[Job {job}: ]communication stands still, place of the fault not "
                 "located[, one of {suspects}]",
                 Ending::kJobMoves, false};
+  for (size_t i = 0; i < types_.size(); ++i) types_[i] = DefaultTypeOf(static_cast<HangClass>(i));
+}
+
+void EventTable::SetTypeOf(HangClass hang_class, std::string type) {
+  CHECK(Find(type) != nullptr);
+  types_[static_cast<size_t>(hang_class)] = std::move(type);
+}
+
+const std::string& EventTable::TypeOf(HangClass hang_class) const {
+  return types_[static_cast<size_t>(hang_class)];
 }
 
 void EventTable::Set(std::string type, EventKind kind) {
@@ -158,6 +191,11 @@ const EventKind& EventTable::SpeakingFor(const Event& event) const {
 
 Level LevelOf(const EventTable& table, const Event& event, JobPresence presence) {
   const EventKind* kind = table.Find(event.event_type);
+  const bool ends = kind != nullptr && kind->severity == Severity::kNormal;
+  if (table.low_utilisation_is_p0() && !ends && event.gpu_util &&
+      *event.gpu_util < kUtilisationFloor) {
+    return {Severity::kP0, "low utilisation makes everything P0 here (low_utilisation_is_p0)"};
+  }
   bool by_utilisation = kind == nullptr || event.event_type == kUtilisationDrop;
   if (by_utilisation && event.gpu_util) {
     const Severity idle = kind == nullptr ? table.unknown().severity : Severity::kP1;
@@ -175,29 +213,6 @@ Level LevelOf(const EventTable& table, const Event& event, JobPresence presence)
     return {std::min(kind->severity, Severity::kP1), "its sender says that it is not fatal"};
   }
   return {kind->severity, "the table's row for its type"};
-}
-
-std::string_view EventTypeOf(HangClass hang_class) {
-  switch (hang_class) {
-    case HangClass::kMismatch:
-      return "COLLECTIVE_MISMATCH";
-    case HangClass::kProcessDead:
-      return "RANK_DEAD";
-    case HangClass::kWaiting:
-      return "RANK_STALLED";
-    case HangClass::kSlow:
-      return "STRAGGLER";
-    case HangClass::kNotEntered:
-    case HangClass::kGpuNotStarted:
-    case HangClass::kGpuStuck:
-    case HangClass::kProxyStuck:
-    case HangClass::kNetwork:
-    case HangClass::kPcie:
-    case HangClass::kProcessStopped:
-    case HangClass::kUnknown:
-      return "NCCL_TIMEOUT";
-  }
-  return "NCCL_TIMEOUT";
 }
 
 }  // namespace sentinel

@@ -2,6 +2,7 @@
 // row of it may be overridden by configuration.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,17 @@ class EventTable {
 
   // Replaces or adds a row.
   void Set(std::string type, EventKind kind);
+  void SetUnknown(EventKind kind) { unknown_ = std::move(kind); }
+  void SetUnlocated(EventKind kind) { unlocated_ = std::move(kind); }
+  // The event type that a verdict of this class is reported as. It must have a row.
+  void SetTypeOf(HangClass hang_class, std::string type);
+  const std::string& TypeOf(HangClass hang_class) const;
+
+  // Whatever an event's type, utilisation below the floor makes it P0, job or not: what senders
+  // written for the first gateway of this protocol may count on. Off: it does so for types without
+  // a level of their own.
+  void SetLowUtilisationIsP0(bool on) { low_utilisation_is_p0_ = on; }
+  bool low_utilisation_is_p0() const { return low_utilisation_is_p0_; }
 
   // Nothing for a type that has no row.
   const EventKind* Find(std::string_view type) const;
@@ -54,6 +66,8 @@ class EventTable {
   std::map<std::string, EventKind, std::less<>> kinds_;
   EventKind unknown_;
   EventKind unlocated_;
+  std::array<std::string, kHangClasses> types_;  // by class
+  bool low_utilisation_is_p0_ = false;
 };
 
 // Below this, in per cent, the cards of a running job stand still.
@@ -67,8 +81,5 @@ struct Level {
   std::string_view why;
 };
 Level LevelOf(const EventTable& table, const Event& event, JobPresence presence);
-
-// The event type a verdict of this class is reported as.
-std::string_view EventTypeOf(HangClass hang_class);
 
 }  // namespace sentinel

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "incident/lamp.h"
 #include "incident/speech_text.h"
 
 namespace sentinel {
@@ -101,15 +102,59 @@ TEST(EventTable, AnNvswitchErrorSaidNotToBeFatalIsAWarning) {
 }
 
 TEST(EventTable, VerdictsBecomeTheContractsEvents) {
-  EXPECT_EQ(EventTypeOf(HangClass::kMismatch), "COLLECTIVE_MISMATCH");
-  EXPECT_EQ(EventTypeOf(HangClass::kProcessDead), "RANK_DEAD");
-  EXPECT_EQ(EventTypeOf(HangClass::kWaiting), "RANK_STALLED");
-  EXPECT_EQ(EventTypeOf(HangClass::kSlow), "STRAGGLER");
+  EventTable table;
+  EXPECT_EQ(table.TypeOf(HangClass::kMismatch), "COLLECTIVE_MISMATCH");
+  EXPECT_EQ(table.TypeOf(HangClass::kProcessDead), "RANK_DEAD");
+  EXPECT_EQ(table.TypeOf(HangClass::kWaiting), "RANK_STALLED");
+  EXPECT_EQ(table.TypeOf(HangClass::kSlow), "STRAGGLER");
   for (HangClass c : {HangClass::kNotEntered, HangClass::kGpuNotStarted, HangClass::kGpuStuck,
                       HangClass::kProxyStuck, HangClass::kNetwork, HangClass::kPcie,
                       HangClass::kProcessStopped, HangClass::kUnknown}) {
-    EXPECT_EQ(EventTypeOf(c), "NCCL_TIMEOUT");
+    EXPECT_EQ(table.TypeOf(c), "NCCL_TIMEOUT");
   }
+  for (size_t i = 0; i < kHangClasses; ++i) {
+    const auto c = static_cast<HangClass>(i);
+    EXPECT_NE(table.Find(table.TypeOf(c)), nullptr);
+    EXPECT_EQ(HangClassFromName(HangClassName(c)), c);
+  }
+  table.SetTypeOf(HangClass::kPcie, "PCIE_ERROR");
+  EXPECT_EQ(table.TypeOf(HangClass::kPcie), "PCIE_ERROR");
+}
+
+// What the contract says of each level: light and voice.
+TEST(EventTable, EveryLevelHasTheContractsLightAndVoice) {
+  const TerminalMessage p0 = AlarmMessage(Severity::kP0, "x");
+  EXPECT_EQ(p0, (TerminalMessage{"x", {0xFF, 0, 0}, LightMode::kFlash, AudioMode::kCycle, 3}));
+  const TerminalMessage p1 = AlarmMessage(Severity::kP1, "x");
+  EXPECT_EQ(p1, (TerminalMessage{"x", {0xFF, 0xA5, 0}, LightMode::kBreath, AudioMode::kOnce, 1}));
+  const TerminalMessage notice = AlarmMessage(Severity::kNotice, "x");
+  EXPECT_EQ(notice.light_mode, LightMode::kOff);
+  EXPECT_EQ(notice.audio_mode, AudioMode::kOff);
+  EXPECT_EQ(RecoveredMessage(EventTable(), Language::kChinese),
+            (TerminalMessage{
+                "训练集群已恢复正常", {0, 0xFF, 0}, LightMode::kSteady, AudioMode::kOnce, 1}));
+  EXPECT_EQ(LightMessage(Severity::kP0, true, "x").light_mode, LightMode::kSteady);
+}
+
+TEST(EventTable, ByTheSwitchLowUtilisationMakesAnythingP0) {
+  EventTable table;
+  auto level = [&](const Event& event, JobPresence presence = JobPresence::kUnknown) {
+    return LevelOf(table, event, presence).severity;
+  };
+  const std::vector<std::string> types = {"NVLINK_ERROR", "THERMAL", "LINK_FLAP", "SOMETHING",
+                                          "XID_WARN"};
+  for (const std::string& type : types) {
+    if (type == "SOMETHING") continue;
+    EXPECT_LT(level(Of(type, 4.9)), Severity::kP0) << type;
+  }
+  table.SetLowUtilisationIsP0(true);
+  for (const std::string& type : types) {
+    EXPECT_EQ(level(Of(type, 4.9)), Severity::kP0) << type;
+    EXPECT_EQ(level(Of(type, 4.9), JobPresence::kNone), Severity::kP0) << type;
+    EXPECT_LT(level(Of(type, 5)), Severity::kP0) << type;
+    EXPECT_LT(level(Of(type)), Severity::kP0) << type;
+  }
+  EXPECT_EQ(level(Of("RECOVERED", 0)), Severity::kNormal);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ void IncidentBook::OnVerdict(const Verdict& verdict, const JobFacts& job, Moment
   if (verdict.stage != VerdictStage::kRed) {
     return;
   }
-  const EventKind* kind = policy_.table.Find(EventTypeOf(verdict.hang_class));
+  const EventKind* kind = policy_.table.Find(policy_.table.TypeOf(verdict.hang_class));
   const Severity severity = JobLevel(*entry, job, kind == nullptr ? Severity::kP0 : kind->severity);
   if (!incident.red) incident.red = now;
   if (was_open) {
@@ -142,7 +142,7 @@ void IncidentBook::DescribeVerdict(Entry& entry, const Verdict& verdict) {
   Incident& incident = entry.incident;
   incident.hang_class = verdict.hang_class;
   incident.signature = verdict.signature;
-  incident.event_type = EventTypeOf(verdict.hang_class);
+  incident.event_type = policy_.table.TypeOf(verdict.hang_class);
   incident.op = verdict.op;
   incident.confidence = verdict.confidence;
   incident.evidence = verdict.evidence;

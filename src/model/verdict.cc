@@ -32,6 +32,14 @@ std::string_view HangClassName(HangClass hang_class) {
   return "";
 }
 
+std::optional<HangClass> HangClassFromName(std::string_view name) {
+  for (size_t i = 0; i < kHangClasses; ++i) {
+    const auto hang_class = static_cast<HangClass>(i);
+    if (name == HangClassName(hang_class)) return hang_class;
+  }
+  return std::nullopt;
+}
+
 std::string_view VerdictStageName(VerdictStage stage) {
   switch (stage) {
     case VerdictStage::kSuspected:

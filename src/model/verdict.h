@@ -1,6 +1,7 @@
 // Who is to blame for a stall, and how sure we are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,7 +28,9 @@ enum class HangClass : uint8_t {
   kSlow,
   kUnknown,
 };
+constexpr size_t kHangClasses = 12;
 std::string_view HangClassName(HangClass hang_class);  // "NOT_ENTERED" …
+std::optional<HangClass> HangClassFromName(std::string_view name);
 
 struct Edge {
   Rank from = -1;
