@@ -218,6 +218,7 @@ void ReadKind(TomlReader* reader, EventKind* kind) {
   ReadSentence(reader, "text_zh", &kind->chinese);
   ReadSentence(reader, "text_en", &kind->english);
   reader->Flag("voice_hold", &kind->voice_hold);
+  reader->Flag("hides_host", &kind->hides_host);
   reader->Choice<Ending>("resolved_means",
                          {{"job-moves", Ending::kJobMoves}, {"fault-gone", Ending::kFaultGone}},
                          &kind->ending);

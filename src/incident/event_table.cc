@@ -9,6 +9,7 @@ namespace sentinel {
 namespace {
 
 constexpr std::string_view kUtilisationDrop = "GPU_UTIL_DROP";
+constexpr std::string_view kNodeSilent = "NODE_SILENT";
 
 struct Row {
   std::string_view type;
@@ -90,7 +91,7 @@ constexpr std::array kRows = {
     Row{"THERMAL", kP1, kGone, false,
         "温度预警，[机架 {rack} ][节点 {host} ][第 {gpu} 号卡]温度过高，请排查散热",
         "Thermal warning: [rack {rack} ][node {host} ][GPU {gpu} ]is too hot, check its cooling"},
-    Row{"NODE_SILENT", kP1, kGone, false,
+    Row{kNodeSilent, kP1, kGone, false,
         "监控预警，[机架 {rack} ][节点 {host} ]失去联系，请排查节点与管理网",
         "Monitoring warning: [rack {rack} ][node {host} ]is silent, check node and management "
         "network"},
@@ -134,8 +135,8 @@ std::string_view DefaultTypeOf(HangClass hang_class) {
 }
 
 EventKind ToKind(const Row& row) {
-  return {row.severity, std::string(row.chinese), std::string(row.english), row.ending,
-          row.voice_hold};
+  return {row.severity, std::string(row.chinese), std::string(row.english),
+          row.ending,   row.type == kNodeSilent,  row.voice_hold};
 }
 
 // `fatal` is not one of the contract's fields: it arrives among the kept ones.
@@ -151,12 +152,19 @@ std::string EventKind::Sentence(Language language, const SpeechFields& fields) c
 
 EventTable::EventTable() {
   for (const Row& row : kRows) kinds_.emplace(row.type, ToKind(row));
-  unknown_ = {Severity::kP1, "设备告警，[机架 {rack} ][节点 {host} ]{type}",
-              "Device alarm: [rack {rack} ][node {host} ]{type}", Ending::kFaultGone, false};
-  unlocated_ = {Severity::kP0, "[任务 {job} ]通信停滞，故障点未定位[，疑似 {suspects}]",
+  unknown_ = {Severity::kP1,
+              "设备告警，[机架 {rack} ][节点 {host} ]{type}",
+              "Device alarm: [rack {rack} ][node {host} ]{type}",
+              Ending::kFaultGone,
+              false,
+              false};
+  unlocated_ = {Severity::kP0,
+                "[任务 {job} ]通信停滞，故障点未定位[，疑似 {suspects}]",
                 "[Job {job}: ]communication stands still, place of the fault not "
                 "located[, one of {suspects}]",
-                Ending::kJobMoves, false};
+                Ending::kJobMoves,
+                false,
+                false};
   for (size_t i = 0; i < types_.size(); ++i) types_[i] = DefaultTypeOf(static_cast<HangClass>(i));
 }
 

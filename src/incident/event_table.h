@@ -30,6 +30,7 @@ struct EventKind {
   std::string chinese;
   std::string english;
   Ending ending = Ending::kFaultGone;
+  bool hides_host = false;  // while it lasts, faults of that host's parts are not told
   bool voice_hold = false;  // the light comes at once, the voice only if it has not healed by then
 
   std::string Sentence(Language language, const SpeechFields& fields) const;

@@ -68,6 +68,8 @@ std::string EventIdentity(const Event& event, std::string_view rack, std::string
   }
   object.Add("host", host);
   if (!event.nic.empty()) object.Add("nic", event.nic);
+  const bool no_card = !event.gpu_index && event.gpu_uuid.empty();
+  if (no_card && !event.pci.empty()) object.Add("pci", event.pci);
   object.Add("rack", rack).Add("type", event.event_type);
   return std::move(object).Finish();
 }

@@ -107,6 +107,7 @@ void IncidentBook::Close(Entry& entry, CloseReason reason, Moment now) {
   open_by_identity_.erase(incident.identity);
   if (!entry.adopted_as.empty()) open_by_identity_.erase(entry.adopted_as);
   TellClosed(entry, reason, now);
+  EndParts(entry, reason, now);
   KeepWindows(entry, now);
   Changed(entry, IncidentChange::kClosed);
   if (last_occurrence_.insert_or_assign(incident.identity, incident.occurrence).second) {
@@ -205,6 +206,10 @@ void IncidentBook::Advance(Moment now) {
         break;
       case Alarm::kVoice:
         if (entry->voice_at && *entry->voice_at <= now.mono) SpeakHeld(*entry, now);
+        break;
+      case Alarm::kReconsider:
+        entry->hidden_until.reset();
+        Reconsider(*entry, now);
         break;
       case Alarm::kLease: {
         // Repeats renew a lease without touching its timer: it looks again when it goes off.

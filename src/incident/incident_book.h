@@ -29,6 +29,7 @@
 #include "incident/ring_rule.h"
 #include "incident/silence_book.h"
 #include "incident/site.h"
+#include "incident/storm_fold.h"
 #include "model/audit.h"
 #include "model/event.h"
 #include "model/incident.h"
@@ -57,6 +58,8 @@ struct IncidentPolicy {
   std::optional<QuietHours> quiet;
   Language language = Language::kChinese;
   EventTable table;
+  // What a host that was down has hidden is told so long after it is back, unless it has ended.
+  Duration host_back_grace = std::chrono::seconds(30);
   RingRule ring;  // whose hang may ring; that of others is a NOTICE
 };
 
@@ -230,7 +233,7 @@ class IncidentBook {
   enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
   enum class Source : uint8_t { kEvent, kAgent, kOwn };
 
-  enum class Alarm : uint8_t { kLease, kVoice, kRepeat };
+  enum class Alarm : uint8_t { kLease, kVoice, kRepeat, kReconsider };
   // How a message is to sound where and when it is told.
   enum class Voice : uint8_t { kAsItIs, kOnce, kNone };
   using Timer = std::tuple<Instant, std::string, Alarm>;  // when, which incident, what for
@@ -262,10 +265,13 @@ class IncidentBook {
     bool turned_unstable = false;  // with this opening its source comes and goes too often
     std::vector<Timer> timers;
     uint64_t serial = 0;
-    bool adoptable = false;  // from an earlier process, no verdict has claimed it yet
-    std::string adopted_as;  // the identity of the verdict that claimed it
-    JobFacts job;            // of a hang
-    std::string barred;      // what of the job bars it from ringing; empty: nothing
+    bool adoptable = false;               // from an earlier process, no verdict has claimed it yet
+    std::string adopted_as;               // the identity of the verdict that claimed it
+    JobFacts job;                         // of a hang
+    std::string part_of;                  // the incident it is folded into; empty: none
+    std::set<std::string> parts;          // incidents folded into it
+    std::optional<Instant> hidden_until;  // its host is back: whether to tell is decided then
+    std::string barred;                   // what of the job bars it from ringing; empty: nothing
     bool counted = false;
   };
 
@@ -302,6 +308,22 @@ class IncidentBook {
   void UnindexOpen(const Entry& entry);
   void MakeRoom(Moment now);
   void ForgetClosed();
+  // incident_folds.cc: one of many.
+  static bool Standing(const Entry* entry);
+  bool IsStandstill(const std::string& type) const;
+  std::optional<CardFault> FaultOf(const Event& event) const;
+  void Raise(Entry& root, const Entry& part, Moment now);
+  void JoinParts(Entry& part, Entry& root);
+  void TakeIn(Entry& part, Entry& root, Moment now);
+  void FindRoot(Entry& entry, const Event& event, Instant now);
+  void Gather(Entry& entry, const Event& event, Moment now);
+  const Entry* StandstillOf(const Event& event, Severity severity) const;
+  EventOutcome CountIn(Entry& entry, const Event& event, Severity severity, Moment now);
+  void TakeInReports(Entry& hang, Moment now);
+  const Entry* HostDown(const Entry& entry) const;
+  void EndParts(Entry& entry, CloseReason reason, Moment now);
+
+  // incident_silences.cc: why something does not ring.
   std::optional<Quieting> QuietFor(const Entry& entry) const;
   bool OutOfService(const SilenceSubject::Place& place, std::string* by) const;
   void Reconsider(Entry& entry, Moment now);
@@ -310,6 +332,7 @@ class IncidentBook {
                      const std::string& terminal, Moment now);
   void Trail(const Actor& actor, AuditAction action, std::string subject, std::string detail,
              Moment now);
+  void CountOne(Entry& entry, Moment now);
   void Touch(const Entry& entry);
   void Changed(const Entry& entry, IncidentChange change);
 
@@ -371,6 +394,7 @@ class IncidentBook {
   bool quiet_ = false;
   FlapWatch flaps_;  // of events; every hang is news
   SilenceBook silences_;
+  StormFold folds_;
   bool reconsider_all_ = false;  // what an earlier process kept was judged by its silences
   struct CardGroup {
     std::string first;  // the incident that speaks for all
@@ -378,7 +402,7 @@ class IncidentBook {
   };
   std::map<std::string, CardGroup> card_groups_;  // by host, rack and type; see kCardGroupsMax
   Keeping keeping_ = Keeping::kNow;               // how what is touched meanwhile is to be kept
-  std::set<Timer> timers_;  // of incidents that are not closed, at most three each
+  std::set<Timer> timers_;  // of incidents that are not closed, at most one of each kind
   uint64_t next_serial_ = 1;
   Actions actions_;
   std::unordered_set<std::string> touched_;

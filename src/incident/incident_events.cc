@@ -26,6 +26,9 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
   std::string identity = IdentityOf(event);
   Entry* entry = FindOpen(identity);
   if (entry == nullptr) {
+    if (const Entry* same = StandstillOf(event, severity)) {
+      return CountIn(*FindEntry(same->incident.id), event, severity, now);
+    }
     MakeRoom(now);
     Entry& created = Create(std::move(identity), Source::kEvent, now);
     Begin(created, event, severity, now, now);
@@ -45,6 +48,11 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
     entry->voice_at.reset();  // whatever held its voice was about something lesser
     Changed(*entry, IncidentChange::kEscalated);
     Announce(*entry, NotifyReason::kEscalated, now);
+    Entry* root = FindEntry(entry->part_of);
+    if (Standing(root)) {
+      root->incident.text = entry->incident.text;
+      Raise(*root, *entry, now);
+    }
     return {false, id};
   }
   if (CountRepeat(id, severity, now)) return {true, id};
@@ -60,7 +68,18 @@ std::string IncidentBook::IdentityOf(const Event& event) const {
   const HostEntry* host = site_.FindHost(event.node_host);
   std::string rack = SpokenRack(event.cluster_rack);
   if (rack.empty() && host != nullptr) rack = SpokenRack(host->rack);
-  return EventIdentity(event, rack, IdentityHost(event.node_host));
+  const std::string identity_host = IdentityHost(event.node_host);
+  // A card is the same by its number and by its address.
+  const bool by_address = !event.gpu_index && event.gpu_uuid.empty() && !event.pci.empty();
+  if (by_address && host != nullptr) {
+    auto card = host->gpus.find(event.pci);
+    if (card != host->gpus.end()) {
+      Event numbered = event;
+      numbered.gpu_index = card->second;
+      return EventIdentity(numbered, rack, identity_host);
+    }
+  }
+  return EventIdentity(event, rack, identity_host);
 }
 
 // All of it follows from the event and its time: nothing but those need be kept until more happens.
@@ -71,11 +90,13 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
   DescribeEvent(entry, event);
   const EventKind* kind = policy_.table.Find(event.event_type);
   if (kind != nullptr && kind->voice_hold) entry.voice_at = at.mono + policy_.voice_hold;
-  Entry* first = FirstOfCards(entry, event, at.mono);
+  FindRoot(entry, event, at.mono);
+  Entry* first = QuietFor(entry) ? nullptr : FirstOfCards(entry, event, at.mono);
   entry.told_with_another = first != nullptr;
   keeping_ = Keeping::kWithItsEvent;
   Open(entry, severity, now);
   keeping_ = Keeping::kNow;
+  Gather(entry, event, now);
   if (first != nullptr) {
     first->cards.insert(*entry.incident.culprit.gpu);
     first->incident.text = SentenceOf(*first, event);
@@ -97,7 +118,8 @@ IncidentBook::Entry* IncidentBook::FirstOfCards(const Entry& entry, const Event&
   }
   CardGroup& group = card_groups_[entry.place + '\n' + entry.host_key + '\n' + event.event_type];
   Entry* first = at < group.until ? FindEntry(group.first) : nullptr;
-  if (first != nullptr && first->incident.state == IncidentState::kOpen) return first;
+  const bool speaks = first != nullptr && first->incident.state == IncidentState::kOpen;
+  if (speaks && !first->incident.quiet) return first;
   group = {entry.incident.id, at + policy_.cards_together};
   return nullptr;
 }
@@ -122,12 +144,7 @@ bool IncidentBook::CountRepeat(const std::string& incident, Severity severity, M
       if (!Suppressed(*entry, lamp, now.mono)) return false;
     }
   }
-  ++entry->incident.count;
-  entry->incident.last_seen = now;
-  if (!entry->counted) {
-    entry->counted = true;
-    counted_.push_back(incident);
-  }
+  CountOne(*entry, now);
   return true;
 }
 
@@ -135,6 +152,14 @@ void IncidentBook::Renew(const Event& event, Moment now) {
   if (event.state != EventState::kFiring) return;
   Entry* entry = FindOpen(IdentityOf(event));
   if (entry != nullptr) entry->incident.last_seen = now;
+}
+
+void IncidentBook::CountOne(Entry& entry, Moment now) {
+  ++entry.incident.count;
+  entry.incident.last_seen = now;
+  if (entry.counted) return;
+  entry.counted = true;
+  counted_.push_back(entry.incident.id);
 }
 
 // Either word ends whatever is open there, whatever its type, unless it says that it does not.
@@ -172,7 +197,10 @@ IncidentBook::EventOutcome IncidentBook::OnRecovery(const Event& event, Moment n
   const std::vector<std::string> ending = EndedBy(event);
   EventOutcome outcome{ending.empty(), ending.empty() ? "" : ending.front()};
   for (const std::string& id : ending) {
-    Entry& entry = *FindEntry(id);
+    Entry* found = FindEntry(id);
+    // One may have ended with another of them, as part of it.
+    if (found == nullptr || found->incident.state == IncidentState::kClosed) continue;
+    Entry& entry = *found;
     entry.incident.last_seen = now;
     const EventKind* kind = policy_.table.Find(entry.incident.event_type);
     bool moves = moving || (kind != nullptr && kind->ending == Ending::kJobMoves);

@@ -32,11 +32,19 @@ Explanation IncidentBook::Explain(const Event& event, JobPresence presence, Mome
   if (incident.culprit.gpu) cards.insert(*incident.culprit.gpu);
   Site site = site_;  // a name that is only asked about is not heard
   told.text = Sentence(event, rack, site.SpokenHost(rack, event.node_host), cards);
+  entry.host_key = IdentityHost(event.node_host);
+  if (std::optional<CardFault> fault = FaultOf(event)) {
+    entry.part_of = folds_.RootOf(*fault, now.mono).value_or("");
+  }
   told.quiet = QuietFor(entry);
 
   const Entry* open = nullptr;
   auto known = open_by_identity_.find(IdentityOf(event));
-  if (known != open_by_identity_.end()) open = entries_.at(known->second).get();
+  if (known != open_by_identity_.end()) {
+    open = entries_.at(known->second).get();
+  } else {
+    open = StandstillOf(event, level.severity);
+  }
   NotifyReason reason = NotifyReason::kFirst;
   told.what = "begins an incident";
   if (open != nullptr) {

@@ -72,6 +72,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
             ? "?"
             : kept.culprit.rack + '\n' + site_.SpokenHost(kept.culprit.rack, kept.culprit.host);
     if (kept.quiet && kept.quiet->reason == QuietReason::kJobRule) entry.barred = kept.quiet->by;
+    if (kept.quiet && kept.quiet->reason == QuietReason::kFolded) entry.part_of = kept.quiet->by;
     entry.adoptable = kept.comm.has_value() && !closed;
     // A lease starts anew: while nobody could reach us nobody could renew it.
     if (!closed) kept.last_seen = now;
@@ -130,6 +131,10 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     Wake(entry, Alarm::kLease, now.mono + LeaseOf(entry));
     WakeForRepeat(entry, now);
     WelcomeNewTerminals(entry, now);
+  }
+  for (const auto& [id, entry] : entries_) {
+    Entry* root = FindEntry(entry->part_of);
+    if (Standing(entry.get()) && Standing(root)) root->parts.insert(id);
   }
   ForgetClosed();
   reconsider_all_ = true;

@@ -43,6 +43,17 @@ std::optional<Quieting> IncidentBook::QuietFor(const Entry& entry) const {
   } else if (subject.places.size() == 1 && OutOfService(subject.places.front(), &by)) {
     return Quieting{QuietReason::kNodeState, by};
   }
+  auto root = entries_.find(entry.part_of);
+  // Behind what does not ring nothing is hidden.
+  if (root != entries_.end() && Standing(root->second.get()) && !root->second->incident.quiet) {
+    return Quieting{QuietReason::kFolded, entry.part_of};
+  }
+  if (const Entry* host = HostDown(entry)) {
+    return Quieting{QuietReason::kHostDown, host->incident.id};
+  }
+  if (entry.hidden_until && incident.quiet && incident.quiet->reason == QuietReason::kHostDown) {
+    return incident.quiet;
+  }
   if (!entry.barred.empty()) return Quieting{QuietReason::kJobRule, entry.barred};
   return std::nullopt;
 }

@@ -82,6 +82,7 @@ void IncidentBook::OnVerdict(const Verdict& verdict, const JobFacts& job, Moment
     entry->voice_at = now.mono + policy_.voice_hold;
   }
   Open(*entry, severity, now);
+  TakeInReports(*entry, now);
 }
 
 // What the hang of such a job is, where that of one that may ring would be `severity`.
