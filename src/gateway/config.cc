@@ -131,7 +131,8 @@ void ReadSite(TomlReader* reader, GatewayConfig* config) {
                            &config->incidents.language);
 }
 
-void ReadDetection(TomlReader* reader, CorrelateOptions* options) {
+void ReadDetection(TomlReader* reader, GatewayConfig* config) {
+  CorrelateOptions* options = &config->detection;
   reader->Whole("late_history_min", 0, 1'000'000'000, &options->late_history_min);
   reader->Millis("confirm_apart_ms", &options->confirm_apart, kConfirmApartMinMs);
   reader->Millis("red_after_ms", &options->red_after);
@@ -140,6 +141,8 @@ void ReadDetection(TomlReader* reader, CorrelateOptions* options) {
   reader->Millis("late_limit_ms", &options->late_limit);
   reader->Millis("agent_silent_ms", &options->agent_silent_after);
   reader->Millis("node_silent_ms", &options->node_silent_after);
+  reader->Millis("recovered_after_ms", &config->incidents.recovery_hold, 0,
+                 ToMillis(kRecoveryHoldMax));
   auto at_least = [reader](std::string_view key, Duration value, Duration least,
                            const std::string& why) {
     if (value >= least) return;
@@ -328,7 +331,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   ReadOutputs(&reader, &config.outputs);
   ReadAlerts(&reader, &config.alerts);
   reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
-  reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config.detection); });
+  reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config); });
   reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
   EventTable& table = config.incidents.table;
   reader.Sections("classes", [&](TomlReader& hang) { ReadClass(&hang, &table); });

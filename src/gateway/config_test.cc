@@ -53,6 +53,7 @@ language = "en-US"
 late_history_min = 5
 late_limit_ms = 20000
 red_after_ms = 1400
+recovered_after_ms = 2500
 [ring]
 gpus_min = 16
 partitions = ["train-*"]
@@ -72,6 +73,7 @@ text_zh = "风扇"
   EXPECT_EQ(config->routes[0].jobs, std::vector<std::string>{"slurm:77.*"});
   EXPECT_EQ(config->detection.late_history_min, 5u);
   EXPECT_EQ(config->detection.late_limit, std::chrono::seconds(20));
+  EXPECT_EQ(config->incidents.recovery_hold, std::chrono::milliseconds(2500));
   EXPECT_EQ(config->incidents.voice_hold, std::chrono::seconds(5));
   EXPECT_EQ(config->incidents.ring.gpus_min, 16);
   EXPECT_EQ(config->incidents.ring.partitions, std::vector<std::string>{"train-*"});

@@ -21,6 +21,7 @@
 #include "gateway/log_value.h"
 #include "gateway/state_lock.h"
 #include "http/server.h"
+#include "web/flap_json.h"
 #include "web/incident_json.h"
 #include "web/metrics.h"
 #include "web/silence_json.h"
@@ -39,6 +40,7 @@ constexpr int kRoundsMax = 16;
 constexpr uint64_t kIncidentLinesMax = 200;
 constexpr const char* kMuteNote = "mute/";        // + terminal: until when it is silent, RFC 3339
 constexpr const char* kSilenceNote = "silence/";  // + id: docs/formats/silences.md
+constexpr const char* kFlapNote = "flap/";        // + 16 hex digits of the hash of the source
 constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
 Site SiteOf(const GatewayConfig& config) {
@@ -156,6 +158,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   void RestoreMute(const std::string& terminal, const std::string& until, Moment now);
   void KeepMutes();
   void RestoreSilences(const std::map<std::string, std::string>& notes, Moment now);
+  void RestoreFlaps(const std::map<std::string, std::string>& notes, Moment now);
   void KeepActs(const IncidentBook::Actions& actions);
 
   boost::asio::io_context& io_;
@@ -218,6 +221,7 @@ Status GatewayOnLoop::Restore() {
   size_t count = incidents.size();
   Moment now = MomentNow();
   RestoreSilences(contents.notes, now);
+  RestoreFlaps(contents.notes, now);
   book_.Restore(std::move(incidents), now);
   keeper_.Resume(contents.begun_last);
   for (const BegunIncident& begun : contents.begun_incidents) {
@@ -284,7 +288,24 @@ void GatewayOnLoop::RestoreSilences(const std::map<std::string, std::string>& no
   }
 }
 
-// Silences, and what people did to alarms.
+void GatewayOnLoop::RestoreFlaps(const std::map<std::string, std::string>& notes, Moment now) {
+  const std::string prefix = kFlapNote;
+  for (auto it = notes.lower_bound(prefix); it != notes.end() && it->first.starts_with(prefix);
+       ++it) {
+    Result<FlapMemory> memory = ParseFlapNote(it->second);
+    if (memory.ok()) {
+      book_.RestoreFlaps(*memory, now);
+    } else {
+      store_->PutNote({it->first, ""}, {});
+    }
+  }
+}
+
+std::string FlapNoteOf(const std::string& source) {
+  return kFlapNote + Sha256Hex(source).substr(0, 16);
+}
+
+// Silences, what people did to alarms, and which sources come and go.
 void GatewayOnLoop::KeepActs(const IncidentBook::Actions& actions) {
   for (const Silence& silence : actions.silences) {
     store_->PutNote(
@@ -293,6 +314,12 @@ void GatewayOnLoop::KeepActs(const IncidentBook::Actions& actions) {
   for (const std::string& id : actions.silences_over) {
     spdlog::info("event=silence_over id={}", LogValue(id));
     store_->PutNote({kSilenceNote + id, ""}, {});
+  }
+  for (const FlapMemory& memory : actions.flaps) {
+    store_->PutNote({FlapNoteOf(memory.source), WriteFlapNote(memory)}, {});
+  }
+  for (const std::string& source : actions.flaps_over) {
+    store_->PutNote({FlapNoteOf(source), ""}, {});
   }
   for (const AuditRecord& line : actions.audit) {
     spdlog::info("event=act action={} by={} from={} subject={} detail={}",

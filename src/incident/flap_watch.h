@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
+#include "model/flap.h"
 
 namespace sentinel {
 
@@ -22,6 +25,10 @@ constexpr Duration kFlapWindowMax = std::chrono::minutes(30);
 // Sources that are remembered; beyond it the first by name is forgotten.
 constexpr size_t kFlapSourcesMax = 65'536;
 
+// Sources with at least kFlapsLow openings whose memory is worth keeping over a restart; beyond it
+// those of a further source are not.
+constexpr size_t kFlapsKeptMax = 1024;
+
 class FlapWatch {
  public:
   // It has opened. True if that makes it unstable, which it was not before.
@@ -30,6 +37,13 @@ class FlapWatch {
   bool Unstable(const std::string& source, Instant now) const;
   // The debounce window of that source, where that of a stable one is `window`.
   Duration Window(const std::string& source, Duration window, Instant now) const;
+
+  // What is to be known of a source after a restart; nothing if it is not worth it.
+  std::optional<FlapMemory> Remember(const std::string& source, Moment now);
+  // Sources that were remembered and have been quiet since: what was kept of them may go.
+  std::vector<std::string> TakeForgotten(Instant now);
+  // From an earlier process. False if all of it is too long ago.
+  bool Recall(const FlapMemory& memory, Moment now);
 
  private:
   struct Source {
@@ -41,6 +55,7 @@ class FlapWatch {
   static size_t Recent(const Source& source, Instant now);
 
   std::map<std::string, Source> sources_;
+  std::map<std::string, Instant> kept_;  // until when what is kept of a source matters
 };
 
 }  // namespace sentinel

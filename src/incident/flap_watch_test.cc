@@ -63,5 +63,46 @@ TEST_F(FlapWatchTest, AWindowThatWasWideAlreadyIsNotMadeNarrower) {
   EXPECT_EQ(watch_.Window("port", kFlapWindowMax, now_), kFlapWindowMax);
 }
 
+TEST(FlapWatch, ARestartKnowsWhatCameAndWent) {
+  Moment now{Instant{std::chrono::seconds(1000)}, WallTime{std::chrono::seconds(1'795'996'334)}};
+  FlapWatch before;
+  for (size_t i = 0; i < kFlapsHigh; ++i) {
+    before.OnOpened("link", now.mono);
+    now.mono = now.mono + std::chrono::seconds(60);
+    now.wall = now.wall + std::chrono::seconds(60);
+  }
+  before.OnOpened("once", now.mono);
+  EXPECT_FALSE(before.Remember("once", now).has_value());
+  std::optional<FlapMemory> memory = before.Remember("link", now);
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->openings.size(), kFlapsHigh);
+
+  FlapWatch after;
+  const Moment later{Instant{std::chrono::seconds(5)}, now.wall + std::chrono::seconds(30)};
+  ASSERT_TRUE(after.Recall(*memory, later));
+  EXPECT_TRUE(after.Unstable("link", later.mono));
+  EXPECT_EQ(after.Window("link", std::chrono::seconds(120), later.mono),
+            before.Window("link", std::chrono::seconds(120), now.mono));
+  EXPECT_FALSE(after.OnOpened("link", later.mono));  // it has been told
+  EXPECT_TRUE(after.TakeForgotten(later.mono).empty());
+  EXPECT_EQ(after.TakeForgotten(later.mono + kFlapSpan), std::vector<std::string>{"link"});
+
+  FlapWatch much_later;
+  EXPECT_FALSE(much_later.Recall(*memory, {later.mono, now.wall + std::chrono::minutes(16)}));
+}
+
+TEST(FlapWatch, WhatIsKeptIsBounded) {
+  FlapWatch flaps;
+  const Moment now{Instant{std::chrono::seconds(1000)}, WallTime{}};
+  size_t kept = 0;
+  for (size_t i = 0; i < kFlapsKeptMax + 10; ++i) {
+    const std::string source = "s" + std::to_string(i);
+    for (size_t n = 0; n < kFlapsLow; ++n) flaps.OnOpened(source, now.mono);
+    kept += flaps.Remember(source, now).has_value() ? 1 : 0;
+  }
+  EXPECT_EQ(kept, kFlapsKeptMax);
+  EXPECT_EQ(flaps.TakeForgotten(now.mono + kFlapSpan).size(), kFlapsKeptMax);
+}
+
 }  // namespace
 }  // namespace sentinel

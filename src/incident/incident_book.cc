@@ -84,8 +84,17 @@ void IncidentBook::Open(Entry& entry, Severity severity, Moment now) {
   // What does not ring is more than its event: it is kept for itself.
   if (entry.incident.quiet) keeping_ = Keeping::kNow;
   Changed(entry, IncidentChange::kOpened);
-  entry.turned_unstable = entry.source != Source::kAgent && severity >= Severity::kP1 &&
-                          flaps_.OnOpened(entry.incident.identity, now.mono);
+  entry.turned_unstable = false;
+  if (entry.source != Source::kAgent && severity >= Severity::kP1) {
+    const std::string& source = entry.incident.identity;
+    entry.turned_unstable = flaps_.OnOpened(source, now.mono);
+    if (std::optional<FlapMemory> memory = flaps_.Remember(source, now)) {
+      actions_.flaps.push_back(std::move(*memory));
+      for (std::string& over : flaps_.TakeForgotten(now.mono)) {
+        actions_.flaps_over.push_back(std::move(over));
+      }
+    }
+  }
   if (entry.turned_unstable) {
     entry.incident.text += UnstableText(policy_.language);
   }
@@ -99,6 +108,8 @@ void IncidentBook::Close(Entry& entry, CloseReason reason, Moment now) {
   UnindexOpen(entry);
   Extinguish(entry);
   entry.voice_at.reset();
+  entry.recovering.reset();
+  entry.hidden_until.reset();
   for (const Timer& timer : entry.timers) timers_.erase(timer);
   entry.timers.clear();
   incident.state = IncidentState::kClosed;
@@ -155,13 +166,17 @@ void IncidentBook::MakeRoom(Moment now) {
   keeping_ = Keeping::kNow;
 }
 
-void IncidentBook::Wake(Entry& entry, Alarm alarm, Instant at) {
+void IncidentBook::Forget(Entry& entry, Alarm alarm) {
   for (auto it = entry.timers.begin(); it != entry.timers.end(); ++it) {
     if (std::get<Alarm>(*it) != alarm) continue;
     timers_.erase(*it);
     entry.timers.erase(it);
-    break;
+    return;
   }
+}
+
+void IncidentBook::Wake(Entry& entry, Alarm alarm, Instant at) {
+  Forget(entry, alarm);
   Timer timer{at, entry.incident.id, alarm};
   timers_.insert(timer);
   entry.timers.push_back(std::move(timer));
@@ -206,6 +221,9 @@ void IncidentBook::Advance(Moment now) {
         break;
       case Alarm::kVoice:
         if (entry->voice_at && *entry->voice_at <= now.mono) SpeakHeld(*entry, now);
+        break;
+      case Alarm::kRecovered:
+        Close(*entry, CloseReason::kMoved, now);
         break;
       case Alarm::kReconsider:
         entry->hidden_until.reset();

@@ -32,6 +32,7 @@
 #include "incident/storm_fold.h"
 #include "model/audit.h"
 #include "model/event.h"
+#include "model/flap.h"
 #include "model/incident.h"
 #include "model/job.h"
 #include "model/verdict.h"
@@ -42,6 +43,11 @@ struct IncidentPolicy {
   Duration debounce = std::chrono::seconds(120);
   Duration lease = std::chrono::minutes(10);  // of a sender that never says `resolved`
   Duration voice_hold = std::chrono::seconds(10);
+  // A job that stood still has recovered when it has moved for so long; while it is suspected to
+  // stand still again that is open, but not for longer than kRecoveryHoldMax.
+  Duration recovery_hold = std::chrono::seconds(1);
+  // A source that fires again so soon after its end reopens its incident.
+  Duration reopen_within = std::chrono::seconds(30);
   Duration retry_failed_after = std::chrono::seconds(10);  // a repeat may ring again so long after
                                                            // a delivery was given up
   // A P0 that nobody acknowledges rings again so long after it was first delivered, then regularly.
@@ -63,6 +69,7 @@ struct IncidentPolicy {
   RingRule ring;  // whose hang may ring; that of others is a NOTICE
 };
 
+constexpr Duration kRecoveryHoldMax = std::chrono::seconds(10);
 // Open incidents; beyond it the least severe and, among those, the oldest is closed as superseded.
 constexpr size_t kOpenIncidentsMax = 65'536;
 // Closed ones that are remembered; beyond it the oldest of which everybody has been told goes.
@@ -164,6 +171,8 @@ class IncidentBook {
   const SilenceBook& silences() const { return silences_; }
   // From an earlier process; before Restore and Rebegin.
   void RestoreSilence(Silence silence, Moment now);
+  // Likewise: which sources came and went.
+  void RestoreFlaps(const FlapMemory& memory, Moment now);
 
   // What this event would do now, and why; nothing is changed by asking.
   Explanation Explain(const Event& event, JobPresence presence, Moment now) const;
@@ -209,6 +218,8 @@ class IncidentBook {
     std::vector<Silence> silences;           // new or changed: to be kept
     std::vector<std::string> silences_over;  // ids: to be forgotten
     std::vector<AuditRecord> audit;          // to be kept
+    std::vector<FlapMemory> flaps;           // of sources that come and go: to be kept
+    std::vector<std::string> flaps_over;     // sources: to be forgotten
   };
   Actions TakeActions();
   // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
@@ -233,7 +244,7 @@ class IncidentBook {
   enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
   enum class Source : uint8_t { kEvent, kAgent, kOwn };
 
-  enum class Alarm : uint8_t { kLease, kVoice, kRepeat, kReconsider };
+  enum class Alarm : uint8_t { kLease, kVoice, kRepeat, kReconsider, kRecovered };
   // How a message is to sound where and when it is told.
   enum class Voice : uint8_t { kAsItIs, kOnce, kNone };
   using Timer = std::tuple<Instant, std::string, Alarm>;  // when, which incident, what for
@@ -268,6 +279,7 @@ class IncidentBook {
     bool adoptable = false;               // from an earlier process, no verdict has claimed it yet
     std::string adopted_as;               // the identity of the verdict that claimed it
     JobFacts job;                         // of a hang
+    std::optional<Instant> recovering;    // since when its job moves again
     std::string part_of;                  // the incident it is folded into; empty: none
     std::set<std::string> parts;          // incidents folded into it
     std::optional<Instant> hidden_until;  // its host is back: whether to tell is decided then
@@ -302,8 +314,14 @@ class IncidentBook {
   Severity JobLevel(Entry& entry, const JobFacts& job, Severity severity) const;
   void Refine(Entry& entry, const Verdict& verdict, Severity severity, const std::string& old_place,
               Moment now);
+  // incident_recovery.cc
+  void HoldRecovery(Entry& entry, Moment now);
+  Entry* Relapsed(const Verdict& verdict);
+  Entry* Reopenable(const std::string& identity, Moment now);
+  void Reopen(Entry& entry, const Event& event, Severity severity, Moment now);
   bool PortMovedLately(const Incident& incident, Moment now) const;
   void Wake(Entry& entry, Alarm alarm, Instant at);
+  void Forget(Entry& entry, Alarm alarm);
   void IndexOpen(Entry& entry);
   void UnindexOpen(const Entry& entry);
   void MakeRoom(Moment now);

@@ -29,6 +29,10 @@ IncidentBook::EventOutcome IncidentBook::OnFiring(const Event& event, Severity s
     if (const Entry* same = StandstillOf(event, severity)) {
       return CountIn(*FindEntry(same->incident.id), event, severity, now);
     }
+    if (Entry* ended = Reopenable(identity, now)) {
+      Reopen(*ended, event, severity, now);
+      return {false, ended->incident.id};
+    }
     MakeRoom(now);
     Entry& created = Create(std::move(identity), Source::kEvent, now);
     Begin(created, event, severity, now, now);

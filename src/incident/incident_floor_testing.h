@@ -56,6 +56,12 @@ class Floor {
     book.OnVerdict(verdict, now);
     Deliver();
   }
+  // It moves, and goes on moving.
+  void Heal(Verdict verdict) {
+    verdict.stage = VerdictStage::kHealed;
+    Judge(verdict);
+    if (!verdict.ended) Pass(IncidentPolicy().recovery_hold);
+  }
 };
 
 inline Event Make(std::string type, std::string host = "gpu-worker-08-5f7c9d8b4a",

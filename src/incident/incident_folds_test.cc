@@ -192,7 +192,7 @@ TEST(Folds, AVerdictTakesInTheReportsThatWereThereBefore) {
   EXPECT_EQ(Of(&floor, hang).hang_class, HangClass::kGpuStuck);
   EXPECT_EQ(Of(&floor, hang).count, 2u);
   floor.told.clear();
-  floor.Judge(Hang(VerdictStage::kHealed, HangClass::kGpuStuck));
+  floor.Heal(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
   EXPECT_EQ(floor.book.open(), 0u);
   ASSERT_THAT(floor.told, SizeIs(1));
   EXPECT_EQ(floor.told[0].message.text, "训练集群已恢复正常");

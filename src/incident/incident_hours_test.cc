@@ -104,7 +104,7 @@ TEST(IncidentHours, AMuteThatOutlastsTheFireEndsWithoutAWord) {
   Floor floor;
   floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
   floor.book.Acknowledge("hall", {}, "button", floor.now.wall, floor.now);
-  floor.Judge(Hang(VerdictStage::kHealed, HangClass::kGpuStuck));
+  floor.Heal(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
   floor.told.clear();
   for (int i = 0; i < 16; ++i) floor.Pass(minutes(1));
   EXPECT_THAT(floor.told, IsEmpty());

@@ -41,6 +41,10 @@ void IncidentBook::WelcomeNewTerminals(Entry& entry, Moment now) {
   }
 }
 
+void IncidentBook::RestoreFlaps(const FlapMemory& memory, Moment now) {
+  if (!flaps_.Recall(memory, now)) actions_.flaps_over.push_back(memory.source);
+}
+
 void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
   auto rebuilt = [&](std::optional<Moment>& moment) {
     if (!moment) return;

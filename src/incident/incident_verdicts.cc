@@ -1,5 +1,6 @@
 // The part of IncidentBook that takes verdicts in.
 #include <algorithm>
+#include <utility>
 
 #include "incident/identity.h"
 #include "incident/incident_book.h"
@@ -37,9 +38,11 @@ void IncidentBook::OnVerdict(const Verdict& verdict, const JobFacts& job, Moment
   std::string identity = HangIdentity(verdict.comm, verdict.epoch);
   Entry* entry = FindOpen(identity);
   if (entry == nullptr) entry = Adopt(verdict);
+  if (entry == nullptr && verdict.stage != VerdictStage::kHealed) entry = Relapsed(verdict);
   if (verdict.stage == VerdictStage::kHealed) {
     if (entry == nullptr) return;
     entry->incident.stalled = verdict.stalled;
+    if (Standing(entry) && !verdict.ended) return HoldRecovery(*entry, now);
     Close(*entry, verdict.ended ? CloseReason::kEnded : CloseReason::kMoved, now);
     return;
   }
@@ -74,6 +77,7 @@ void IncidentBook::OnVerdict(const Verdict& verdict, const JobFacts& job, Moment
   const EventKind* kind = policy_.table.Find(policy_.table.TypeOf(verdict.hang_class));
   const Severity severity = JobLevel(*entry, job, kind == nullptr ? Severity::kP0 : kind->severity);
   if (!incident.red) incident.red = now;
+  if (std::exchange(entry->recovering, std::nullopt)) Forget(*entry, Alarm::kRecovered);
   if (was_open) {
     Refine(*entry, verdict, severity, old_place, now);
     return;
