@@ -649,6 +649,10 @@ void GatewayOnLoop::Log(const IncidentBook::Change& change) {
   if (incident->hang_class) add("stalled_ms", std::to_string(ToMillis(incident->stalled)));
   add("count", std::to_string(incident->count));
   if (incident->close_reason) add("reason", std::string(CloseReasonName(*incident->close_reason)));
+  if (incident->quiet) {
+    add("quiet", std::string(QuietReasonName(incident->quiet->reason)));
+    add("quiet_by", LogValue(incident->quiet->by));
+  }
   if (incident->acknowledged) add("by", incident->acknowledged->by);
   spdlog::info("{}", line);
 }

@@ -180,7 +180,7 @@ void IncidentBook::TellDark(Entry& entry, NotifyReason told, bool green_due, Mom
     bool green = green_due && last_p0;
     if (!lamp.attempted) {
       // It has heard nothing of all this; it need not hear that it is over.
-      if (!lamp.pending.empty()) actions_.cancels.push_back({entry.incident.id, terminal});
+      if (!lamp.pending.empty()) Withdraw(entry, terminal);
       lamp.pending.clear();
       continue;
     }
@@ -191,6 +191,21 @@ void IncidentBook::TellDark(Entry& entry, NotifyReason told, bool green_due, Mom
     lamp.announced = false;
   }
   Extinguish(entry);
+}
+
+// What waits for that terminal: in the outbox, or still on its way there.
+void IncidentBook::Withdraw(Entry& entry, const std::string& terminal) {
+  const std::string& id = entry.incident.id;
+  actions_.cancels.push_back({id, terminal});
+  std::erase_if(actions_.notifications, [&](const Notification& notification) {
+    return notification.incident == id && notification.terminal == terminal;
+  });
+  for (NotificationRecord& record : entry.incident.notifications) {
+    const bool waits = record.state == NotificationState::kPending;
+    if (waits && record.notification.terminal == terminal) {
+      record.state = NotificationState::kSuperseded;
+    }
+  }
 }
 
 void IncidentBook::SpeakHeld(Entry& entry, Moment now) {

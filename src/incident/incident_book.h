@@ -314,7 +314,7 @@ class IncidentBook {
   Severity JobLevel(Entry& entry, const JobFacts& job, Severity severity) const;
   void Refine(Entry& entry, const Verdict& verdict, Severity severity, const std::string& old_place,
               Moment now);
-  // incident_recovery.cc
+  // incident_recovery.cc: the first sign of recovery is not believed.
   void HoldRecovery(Entry& entry, Moment now);
   Entry* Relapsed(const Verdict& verdict);
   Entry* Reopenable(const std::string& identity, Moment now);
@@ -369,6 +369,7 @@ class IncidentBook {
   bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
   void TellDark(Entry& entry, NotifyReason told, bool green_due, Moment now);
+  void Withdraw(Entry& entry, const std::string& terminal);
   void SpeakHeld(Entry& entry, Moment now);
   void Repeat(Entry& entry, Moment now);
   void WakeForRepeat(Entry& entry, Moment now);

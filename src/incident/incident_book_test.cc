@@ -397,6 +397,14 @@ TEST(IncidentBook, WhatWasNeverSentNeedNotBeTakenBack) {
   EXPECT_EQ(floor.cancelled[0].incident, id);
 }
 
+TEST(IncidentBook, WhatEndsBeforeItIsHandedOutIsNotHandedOut) {
+  Floor floor;
+  floor.book.OnEvent(Make("NCCL_TIMEOUT", "n1"), JobPresence::kUnknown, floor.now);
+  floor.book.OnEvent(Make("RECOVERED", "n1"), JobPresence::kUnknown, floor.now);
+  floor.Deliver();
+  EXPECT_THAT(floor.told, IsEmpty());
+}
+
 TEST(IncidentBook, BackWithinItsWindowItLightsAtOnceAndSpeaksWhenTheWindowIsOver) {
   Floor floor;
   floor.Post(Make("XID_FATAL", "n1", 3));

@@ -35,7 +35,7 @@ IncidentBook::Entry* IncidentBook::Relapsed(const Verdict& verdict) {
 IncidentBook::Entry* IncidentBook::Reopenable(const std::string& identity, Moment now) {
   for (auto it = closed_.rbegin(); it != closed_.rend(); ++it) {
     Entry* entry = FindEntry(*it);
-    if (entry == nullptr) continue;
+    if (entry == nullptr || !entry->incident.closed) continue;
     const Incident& incident = entry->incident;
     if (now.mono - incident.closed->mono >= policy_.reopen_within) return nullptr;
     if (incident.identity != identity) continue;
