@@ -13,6 +13,9 @@ std::string Correction(Language language, const std::string& text) {
   return (language == Language::kChinese ? "更正，" : "Correction: ") + text;
 }
 
+// How long a voice waits at least when its time has come and it may not speak yet.
+constexpr Duration kVoiceAgain = std::chrono::milliseconds(10);
+
 bool Finished(const NotificationRecord& record) {
   return record.state != NotificationState::kPending;
 }
@@ -211,6 +214,12 @@ void IncidentBook::Withdraw(Entry& entry, const std::string& terminal) {
 void IncidentBook::SpeakHeld(Entry& entry, Moment now) {
   entry.voice_at.reset();
   if (entry.incident.state != IncidentState::kOpen || entry.incident.quiet) return;
+  if (entry.recovering) {
+    // It is about to end, or to go on.
+    entry.voice_at = now.mono + std::max<Duration>(policy_.recovery_hold, kVoiceAgain);
+    Wake(entry, Alarm::kVoice, *entry.voice_at);
+    return;
+  }
   for (auto& [terminal, lamp] : entry.lamps) {
     if (lamp.announced) continue;
     // Where even the light has not arrived, this is the first it will hear.
