@@ -174,7 +174,8 @@ struct Vitals {
   bool ending = false;  // told to end (SIGTERM pending or caught just now, cgroup being killed), or
                         // finalize/abort seen
   // Idle, measured over the last 500 ms: the process tree, without threads named NCCL*, used < 20 %
-  // CPU and moved < 64 KiB of I/O. Unknown until 500 ms have been observed.
+  // CPU, its first threads' queueing for one included, and moved < 64 KiB of I/O. Unknown until
+  // 500 ms have been observed.
   std::optional<bool> idle;
   double cpu_cores = 0;   // of the process tree without NCCL's threads
   uint64_t io_bytes = 0;  // moved in the same window

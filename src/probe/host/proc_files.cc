@@ -106,6 +106,11 @@ Result<ProcIo> ProcFiles::Io(int pid) const {
   return ParseProcIo(text);
 }
 
+uint64_t ProcFiles::RunDelayNs(int pid) const {
+  const Result<std::string> text = ReadWhole(File(pid, "schedstat"), kTextBytesMax);
+  return text.ok() ? ParseRunDelayNs(*text).value_or(0) : 0;
+}
+
 Result<ProcCgroup> ProcFiles::Cgroup(int pid) const {
   const std::string text = TRY(ReadWhole(File(pid, "cgroup"), kTextBytesMax));
   return ParseProcCgroup(text);

@@ -45,6 +45,8 @@ class ProcFiles {
   Result<ProcStat> ThreadStat(int pid, int tid) const;
   Result<ProcStatus> Status(int pid) const;
   Result<ProcIo> Io(int pid) const;
+  // 0 where the kernel does not tell.
+  uint64_t RunDelayNs(int pid) const;
   Result<ProcCgroup> Cgroup(int pid) const;
   Result<std::string> Environ(int pid) const;
   // The file in which Kubernetes tells the process's container its namespace.

@@ -145,6 +145,11 @@ ProcIo ParseProcIo(std::string_view text) {
   return io;
 }
 
+std::optional<uint64_t> ParseRunDelayNs(std::string_view text) {
+  Word(&text);  // time on a CPU
+  return Number<uint64_t>(Word(&text));
+}
+
 ProcCgroup ParseProcCgroup(std::string_view text) {
   ProcCgroup cgroup;
   while (!text.empty()) {

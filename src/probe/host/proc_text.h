@@ -44,6 +44,10 @@ struct ProcIo {
 };
 ProcIo ParseProcIo(std::string_view text);
 
+// /proc/<pid>/schedstat: how long the process's first thread has stood in a queue for a CPU. None
+// where the kernel does not count.
+std::optional<uint64_t> ParseRunDelayNs(std::string_view text);
+
 // /proc/<pid>/cgroup
 struct ProcCgroup {
   std::string unified;           // path of the v2 hierarchy, "" if there is none

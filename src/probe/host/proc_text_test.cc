@@ -51,6 +51,11 @@ TEST(ProcText, StatusTellsTracerNamespacesOwnerAndPendingEnd) {
       ParseProcStatus("ShdPnd:\t0000000000008000\nSigBlk:\t0000000000004000\n").sigterm_pending);
 }
 
+TEST(ProcText, TheQueueForACpuIsTold) {
+  EXPECT_EQ(ParseRunDelayNs("11540648 102885010 18\n"), 102885010u);
+  EXPECT_EQ(ParseRunDelayNs("11540648"), std::nullopt);
+}
+
 TEST(ProcText, IoCountsCalls) {
   const ProcIo io = ParseProcIo("rchar: 4096\nwchar: 512\nsyscr: 3\nread_bytes: 9\n");
   EXPECT_EQ(io.read, 4096u);

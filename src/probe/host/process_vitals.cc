@@ -52,6 +52,7 @@ void IdleMeter::Add(const TreeCounters& counters, Instant now) {
   if (!samples_.empty()) {
     sample.cpu_ticks = samples_.back().cpu_ticks;
     sample.io_bytes = samples_.back().io_bytes;
+    sample.run_delay_ns = samples_.back().run_delay_ns;
     const auto grown = [](uint64_t after, uint64_t before) {
       return after > before ? after - before : 0;
     };
@@ -67,6 +68,7 @@ void IdleMeter::Add(const TreeCounters& counters, Instant now) {
       }
       sample.cpu_ticks += grown(grown(process.cpu_ticks, before.cpu_ticks), nccl);
       sample.io_bytes += grown(process.io_bytes, before.io_bytes);
+      sample.run_delay_ns += grown(process.run_delay_ns, before.run_delay_ns);
     }
   }
   // Nothing was measured for long: what lies between belongs to no window.
@@ -90,7 +92,10 @@ void IdleMeter::Fill(Vitals* vitals, Instant now) const {
   // A window is half a second; one that came out longer is judged as if it were.
   const double io = static_cast<double>(vitals->io_bytes) *
                     std::chrono::duration<double>(kWindow).count() / seconds;
-  vitals->idle = vitals->cpu_cores < kIdleCoresMax && io < static_cast<double>(kIdleIoBytesMax);
+  const double cores_waited_for =
+      static_cast<double>(last.run_delay_ns - first.run_delay_ns) / 1e9 / seconds;
+  vitals->idle = vitals->cpu_cores + cores_waited_for < kIdleCoresMax &&
+                 io < static_cast<double>(kIdleIoBytesMax);
 }
 
 ProcessVitals::ProcessVitals(ProcFiles proc, int pid, uint64_t start_ticks)
@@ -177,6 +182,7 @@ TreeCounters ProcessVitals::Count(const ProcessTree& tree) {
     if (!stat.ok()) continue;
     TreeCounters::Process& process = counters.processes[pid];
     process.cpu_ticks = stat->cpu_ticks;
+    process.run_delay_ns = proc_.RunDelayNs(pid);
     const Result<ProcIo> io = proc_.Io(pid);
     if (io.ok()) {
       process.io_bytes = io->read + io->written;

@@ -34,12 +34,14 @@ struct TreeCounters {
     uint64_t cpu_ticks = 0;
     std::map<int, uint64_t> nccl_ticks;  // by thread
     uint64_t io_bytes = 0;
+    uint64_t run_delay_ns = 0;  // of its first thread: it would have computed
   };
   std::map<int, Process> processes;
   bool io_known = true;  // false: not all of it could be read
 };
 
-// Idle or not, from counters over time. Pure.
+// Idle or not, from counters over time. Pure. Who waits for a CPU is not idle: on a node with more
+// to do than it can, a rank that evaluates is late and no stall.
 class IdleMeter {
  public:
   static constexpr Duration kWindow = std::chrono::milliseconds(500);
@@ -56,8 +58,9 @@ class IdleMeter {
  private:
   struct Sample {
     Instant at;
-    uint64_t cpu_ticks = 0;  // cumulative
+    uint64_t cpu_ticks = 0;  // cumulative, as are the others
     uint64_t io_bytes = 0;
+    uint64_t run_delay_ns = 0;
   };
 
   double ticks_per_second_;

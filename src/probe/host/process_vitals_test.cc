@@ -17,7 +17,7 @@ constexpr double kTicks = 100;
 
 TreeCounters Counters(uint64_t cpu_ticks, uint64_t io_bytes = 0, uint64_t nccl_ticks = 0) {
   TreeCounters counters;
-  counters.processes[7] = {cpu_ticks, {{8, nccl_ticks}}, io_bytes};
+  counters.processes[7] = {cpu_ticks, {{8, nccl_ticks}}, io_bytes, 0};
   return counters;
 }
 
@@ -48,6 +48,16 @@ TEST(IdleMeter, ATreeThatComputesOrReadsIsNotIdle) {
   }
 }
 
+TEST(IdleMeter, ATreeThatWaitsForACpuIsNotIdle) {
+  IdleMeter meter(kTicks);
+  TreeCounters counters = Counters(1000);
+  meter.Add(counters, Instant{});
+  counters = Counters(1005);
+  counters.processes[7].run_delay_ns = 60'000'000;
+  meter.Add(counters, Instant{milliseconds(500)});
+  EXPECT_EQ(IdleOf(meter, Instant{milliseconds(500)}), false);
+}
+
 TEST(IdleMeter, NcclsOwnThreadsSpinAndProveNothing) {
   IdleMeter meter(kTicks);
   meter.Add(Counters(1000, 0, 900), Instant{});
@@ -59,7 +69,7 @@ TEST(IdleMeter, AnNcclThreadThatEndsIsNotTakenForWork) {
   IdleMeter meter(kTicks);
   meter.Add(Counters(1000, 0, 900), Instant{});
   TreeCounters gone;
-  gone.processes[7] = {1002, {}, 0};
+  gone.processes[7] = {1002, {}, 0, 0};
   meter.Add(gone, Instant{milliseconds(500)});
   EXPECT_EQ(IdleOf(meter, Instant{milliseconds(500)}), true);
 }
@@ -68,7 +78,7 @@ TEST(IdleMeter, AChildThatStartsIsWork) {
   IdleMeter meter(kTicks);
   meter.Add(Counters(1000), Instant{});
   TreeCounters more = Counters(1000);
-  more.processes[9] = {30, {}, 0};
+  more.processes[9] = {30, {}, 0, 0};
   meter.Add(more, Instant{milliseconds(500)});
   EXPECT_EQ(IdleOf(meter, Instant{milliseconds(500)}), false);
 }
