@@ -199,10 +199,14 @@ class Soak:
         until = time.monotonic() + SETTLE_S
         while not self.site.gateway_ready() and time.monotonic() < until:
             time.sleep(LOOK_EVERY_S)
-        time.sleep(QUIET_AFTER_RESTART_S)
-        while self.site.waiting() != 0 and time.monotonic() < until:
+        quiet_since = time.monotonic()
+        while time.monotonic() - quiet_since < QUIET_AFTER_RESTART_S and time.monotonic() < until:
+            if self.site.waiting() != 0:
+                quiet_since = time.monotonic()
             time.sleep(LOOK_EVERY_S)
-        muted = {one["name"]: one.get("muted_until_at") for one in self.site.terminals()}
+        muted = {one["name"]: one["muted_until_at"] for one in self.site.terminals()}
+        self.site.gateway.process.terminate()
+        self.site.gateway.wait(time.monotonic() + 10)
         self.look(time.monotonic())
         ongoing = {}
         for witness in self.witnesses:
@@ -210,8 +214,6 @@ class Soak:
             if status is None:
                 raise DemoError(f"the terminal {witness.lamp.name} does not answer")
             ongoing[witness.lamp.name] = {one["incident"] for one in status["open"]}
-        self.site.gateway.process.terminate()
-        self.site.gateway.wait(time.monotonic() + 10)
         return muted, ongoing
 
     def audit(self):

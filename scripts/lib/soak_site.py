@@ -80,10 +80,10 @@ class Clock:
         path.write_bytes(bytes(8))
         with open(path, "r+b") as file:
             self.page = mmap.mmap(file.fileno(), 8)
-        self.environment = {"LD_PRELOAD": str(library), "SENTINEL_WALL_CLOCK": str(path)} if library.exists() else {}
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_SHIM_FILE": str(path)} if library.exists() else {}
 
     def step(self, seconds):
-        self.page[:8] = struct.pack("=q", int(seconds * 1e9))
+        self.page[:8] = struct.pack("=q", seconds)
 
 
 class Lamp:

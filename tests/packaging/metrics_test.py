@@ -27,7 +27,7 @@ PARTS = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count
 
 
 class Lamp(http.server.BaseHTTPRequestHandler):
-    """An old terminal: knows no ping, says yes to everything else."""
+    """An old terminal, and an Alertmanager: knows no ping, says yes to everything else."""
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -49,7 +49,8 @@ def scrape(build, folder):
     key.write_text('key = "lamp"\nsecret = "a secret of this test alone, long enough"\n')
     config = folder / "gateway.toml"
     config.write_text(f'listen = ["127.0.0.1:{port}"]\nagents = ["unix:{folder}/agents.sock"]\nstate_dir = {toml_string(folder)}\n'
-                      f'key_file = {toml_string(key)}\n[[terminals]]\nname = "lamp"\naddress = "127.0.0.1:{lamp.server_port}"\n')
+                      f'key_file = {toml_string(key)}\n[[terminals]]\nname = "lamp"\naddress = "127.0.0.1:{lamp.server_port}"\n'
+                      f'[[alertmanager]]\nname = "am"\nurl = "http://127.0.0.1:{lamp.server_port}"\n')
     gateway = Daemon(program(build, "sentinel-gateway"), ["--config", config], folder / "gateway.log")
     url = f"http://127.0.0.1:{port}"
     try:
