@@ -78,6 +78,13 @@ bool IsOnlyInformation(const ReceivedAlert& alert) {
   return Same(severity, "none") || Same(severity, "info");
 }
 
+// What we tell an Alertmanager comes back to us where its routes are wide: to take it for news
+// would light another lamp for the same thing.
+bool IsOurs(const ReceivedAlert& alert) {
+  const std::string& level = Label(alert, "level");
+  return !Label(alert, "incident").empty() && (level == "P0" || level == "P1" || level == "NOTICE");
+}
+
 void TakePlace(const ReceivedAlert& alert, const AlertMapping& mapping, Event* event) {
   event->cluster_rack = First(alert, mapping.rack);
   event->gpu_index = Number(First(alert, mapping.gpu));
@@ -124,8 +131,8 @@ std::vector<AlertRule> UsualAlertRules() {
   auto add = [&rules](const char* event_type, std::vector<const char*> names) {
     for (const char* name : names) rules.push_back({name, {}, event_type});
   };
-  // Monitoring that says it is awake.
-  add("", {"Watchdog", "InfoInhibitor", "DeadMansSwitch"});
+  // Monitoring that says it is awake, and what is said of us.
+  add("", {"Watchdog", "InfoInhibitor", "DeadMansSwitch", "Sentinel*"});
   add("NVSWITCH_ERROR", {"*nvswitch*", "*sxid*"});
   add("XID_FATAL", {"*xid*"});
   add("GPU_LOST", {"*gpu*lost*", "*gpu*missing*", "*fallenoffthebus*", "*felloffthebus*"});
@@ -148,6 +155,7 @@ std::vector<AlertRule> UsualAlertRules() {
 }
 
 MappedAlert MapAlert(const ReceivedAlert& alert, const AlertMapping& mapping) {
+  if (IsOurs(alert)) return {std::nullopt, "it is an incident of ours", false};
   Event event;
   auto rule = std::find_if(mapping.rules.begin(), mapping.rules.end(),
                            [&](const AlertRule& r) { return Matches(r, alert); });

@@ -114,6 +114,13 @@ TEST(MapAlert, ARepeatHasTheSameIdAndANewBeginningAnother) {
   EXPECT_NE(MapAlert(alert, Usual()).event->event_id, first);
 }
 
+TEST(MapAlert, WhatWeHaveToldComesBackAsNoNews) {
+  EXPECT_EQ(TypeOf("XID_FATAL", {{"incident", "3f9c0a4b7d21e658"}, {"level", "P0"}}),
+            "(it is an incident of ours)");
+  EXPECT_EQ(TypeOf("GpuXid", {{"incident", "INC-4711"}}), "XID_FATAL");  // somebody else's word
+  EXPECT_EQ(TypeOf("SentinelTerminalUnreachable"), "(a rule passes it over)");
+}
+
 TEST(MapAlert, TheSitesOwnRulesComeFirst) {
   AlertMapping mapping = Usual();
   mapping.rules.insert(mapping.rules.begin(),
