@@ -96,9 +96,10 @@ TEST_F(IngestTest, AnAlertCountsOnceForEachBeginningAlsoAfterARestart) {
 
   EXPECT_EQ(Post(kAlerts, Alerts("resolved", "2026-08-17T08:30:00Z")).status, 200);
   EXPECT_EQ(Incidents().at(0)["close_reason"], "resolved");
-  // Fired again: another beginning.
-  Post(kAlerts, Alerts("firing", "2026-08-17T09:30:00Z"));
-  EXPECT_THAT(Incidents(), SizeIs(2));
+  // Fired again: another beginning, which is heard.
+  Json anew = Json::parse(Post(kAlerts, Alerts("firing", "2026-08-17T09:30:00Z")).body);
+  EXPECT_EQ(anew["events"][0]["status"], "accepted");
+  EXPECT_EQ(Incidents().at(0)["state"], "open");
 }
 
 TEST_F(IngestTest, AlertsOfWhichNoneCanBeUsedAreRefusedWithWhatToDo) {
