@@ -346,7 +346,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   table.SetLowUtilisationIsP0(low_utilisation_is_p0);
   reader.Section("ring", [&](TomlReader& ring) { ReadRing(&ring, &config.incidents.ring); });
   reader.Section("voice", [&](TomlReader& voice) { ReadVoice(&voice, &config); });
-  reader.Section("delivery", [&](TomlReader& table) { ReadDelivery(&table, &config.delivery); });
+  reader.Section("delivery", [&](TomlReader& pace) { ReadDelivery(&pace, &config.delivery); });
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {
     if (!terminal.key_file.empty() || !config.key_file.empty()) continue;
