@@ -28,7 +28,7 @@ def run(module):
     options.add_argument("--build", type=pathlib.Path, required=True)
     known, rest = options.parse_known_args()
     Process.build = known.build
-    unittest.main(module=module, argv=[sys.argv[0], *rest], verbosity=2)
+    unittest.main(module=module, argv=[sys.argv[0], *rest], verbosity=2, warnings="ignore")
 
 
 def free_port():
