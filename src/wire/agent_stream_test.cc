@@ -41,7 +41,8 @@ T DownRoundTrip(const T& message) {
 }
 
 Member SomeMember() {
-  return {{"slurm:7.0", 0xfedcba9876543210u, 4}, 2, 4, "dp", {"gpu-08", 3, "0000:3b:00.0", 4711, 1023}};
+  return {
+      {"slurm:7.0", 0xfedcba9876543210u, 4}, 2, 4, "dp", {"gpu-08", 3, "0000:3b:00.0", 4711, 1023}};
 }
 
 Operation SomeOperation(uint64_t index) {
