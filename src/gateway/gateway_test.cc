@@ -21,6 +21,8 @@
 #include "http/client.h"
 #include "http/server.h"
 #include "http/test_peer.h"
+#include "store/store.h"
+#include "web/silence_json.h"
 #include "wire/agent_stream.h"
 #include "wire/terminal_json.h"
 
@@ -546,6 +548,66 @@ TEST_F(GatewayTest, APressMutesItsTerminalAndARestartDoesNotEndThat) {
   StartGateway();
   EXPECT_EQ(muted_until(), until);
   EXPECT_TRUE(RunUntil(io_, [&] { return terminal_->last_ping.find("muted_for_ms") == 2; }));
+}
+
+TEST_F(GatewayTest, ASilenceOutlivesTheGatewayAndWhatItCoversIsKept) {
+  StartTerminal();
+  auto store = Store::Open(io_, {folder_.path + "/sentinel.db"});
+  ASSERT_TRUE(store.ok());
+  Silence silence;
+  silence.id = "0123456789abcdef";
+  silence.matcher.rack = "A03";
+  silence.created = silence.starts = WallNow();
+  silence.expires = silence.starts + std::chrono::hours(1);
+  silence.author = "li";
+  (*store)->PutNote({"silence/" + silence.id, SilenceJson(silence, SilencePhase::kActive)}, {});
+  (*store)->PutNote({"silence/broken", "{}"}, {});
+  store->reset();
+  for (bool again : {false, true}) {
+    StartGateway();
+    const Json answer = Json::parse(Post(kHang).body);
+    EXPECT_EQ(answer["status"], again ? "suppressed" : "accepted");
+    const Json incidents = Incidents();
+    ASSERT_THAT(incidents, SizeIs(1));
+    EXPECT_EQ(incidents[0]["severity"], "P0");
+    EXPECT_EQ(incidents[0]["quiet"]["by"], silence.id);
+    EXPECT_THAT(incidents[0]["notifications"], SizeIs(0));
+    gateway_.reset();
+    io_.restart();
+  }
+  EXPECT_THAT(terminal_->messages, SizeIs(0));
+}
+
+TEST_F(GatewayTest, WhoPressedTheButtonIsOnTheTrail) {
+  StartTerminal();
+  StartGateway();
+  const std::string incident = Json::parse(Post(kHang).body)["incident"];
+  ASSERT_TRUE(RunUntil(io_, [&] { return !terminal_->messages.empty(); }));
+  HttpRequest press;
+  press.method = "POST";
+  press.path = "/api/v1/ack";
+  press.body = R"({"terminal":"hall-1"})";
+  std::string timestamp =
+      std::to_string(std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch).count());
+  press.headers["X-API-Key"] = kKey;
+  press.headers["X-Timestamp"] = timestamp;
+  press.headers["X-Signature"] = SignV1(kSecret, timestamp, press.body);
+  ASSERT_EQ(Fetch(press).status, 200);
+  gateway_.reset();
+  io_.restart();
+  auto store = Store::Open(io_, {folder_.path + "/sentinel.db"});
+  ASSERT_TRUE(store.ok());
+  std::vector<AuditRecord> trail;
+  (*store)->ReadAudit(10, [&](Result<std::vector<AuditRecord>> lines) {
+    ASSERT_TRUE(lines.ok());
+    trail = *lines;
+  });
+  ASSERT_TRUE(RunUntil(io_, [&] { return trail.size() == 2; }));
+  EXPECT_EQ(trail[1].action, AuditAction::kAcknowledge);
+  EXPECT_EQ(trail[1].subject, incident);
+  EXPECT_EQ(trail[1].actor.by, "button");
+  EXPECT_EQ(trail[1].actor.from, "hall-1");
+  EXPECT_EQ(trail[0].action, AuditAction::kMute);
 }
 
 TEST_F(GatewayTest, WithoutTerminalsItStillTakesAndShows) {
