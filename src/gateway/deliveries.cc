@@ -198,20 +198,11 @@ std::string Deliveries::PingBody(const std::string& name) const {
 }
 
 void Deliveries::Ping(const std::string& name) {
-  const TerminalSettings& settings = terminals_.at(name).settings;
-  HttpRequest request;
-  request.method = "POST";
-  request.path = "/api/v1/ping";
-  request.body = PingBody(name);
-  auto now = std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch);
-  std::string timestamp = std::to_string(now.count());
-  request.headers["Content-Type"] = "application/json";
-  request.headers["X-API-Key"] = settings.keys.key;
-  request.headers["X-Signature"] = SignV1(settings.keys.secret, timestamp, request.body);
-  request.headers["X-Timestamp"] = std::move(timestamp);
+  const Terminal& terminal = terminals_.at(name);
   HttpRequestOptions options;
   options.timeout = kPingTimeout;
-  HttpFetch(io_, settings.endpoint, std::move(request), options,
+  HttpFetch(io_, terminal.settings.endpoint,
+            terminal.sentinel->SignedPost("/api/v1/ping", PingBody(name)), options,
             [this, alive = alive_, name](const HttpOutcome& outcome) {
               if (*alive) Ponged(name, outcome);
             });
@@ -233,6 +224,7 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
     if (status == 404 || status == 405 || status == 501) terminal.kind = Kind::kPlain;
     Heard(terminal, now);
     if (status == 401 || status == 403) {
+      terminal.sentinel->LearnClock(*outcome.response);
       terminal.error = "it refuses our key or our clock: answered " + std::to_string(status);
     }
   } else {

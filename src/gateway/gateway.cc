@@ -670,8 +670,8 @@ Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayConfig& config,
     settings.endpoint = terminal.address;
     settings.attempt_timeout = config.delivery.attempt_timeout;
     settings.connect_timeout = std::min(settings.connect_timeout, settings.attempt_timeout);
-    settings.keys =
-        TRY(LoadKeyFile(config.key_file.empty() ? config.key_file : config.key_file, sample_key));
+    settings.keys = TRY(
+        LoadKeyFile(terminal.key_file.empty() ? config.key_file : terminal.key_file, sample_key));
     terminals.push_back(std::move(settings));
   }
   return terminals;

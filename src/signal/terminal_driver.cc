@@ -38,17 +38,24 @@ TerminalDriver::~TerminalDriver() { shared_->alive = false; }
 
 std::chrono::seconds TerminalDriver::clock_ahead() const { return shared_->clock_ahead; }
 
-HttpRequest TerminalDriver::Request(const Notification& notification) const {
+void TerminalDriver::LearnClock(const HttpResponse& refusal) { shared_->LearnClock(refusal); }
+
+HttpRequest TerminalDriver::SignedPost(std::string path, std::string body) const {
   HttpRequest request;
   request.method = "POST";
-  request.path = "/api/v1/send_msg";
-  request.body = WriteTerminalMessage(notification.message);
+  request.path = std::move(path);
+  request.body = std::move(body);
   auto now = std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch);
   std::string timestamp = std::to_string((now + shared_->clock_ahead).count());
   request.headers["Content-Type"] = "application/json";
   request.headers["X-API-Key"] = settings_.keys.key;
   request.headers["X-Signature"] = SignV1(settings_.keys.secret, timestamp, request.body);
   request.headers["X-Timestamp"] = std::move(timestamp);
+  return request;
+}
+
+HttpRequest TerminalDriver::Request(const Notification& notification) const {
+  HttpRequest request = SignedPost("/api/v1/send_msg", WriteTerminalMessage(notification.message));
   // Ours, beside the old ones: an old terminal passes over them.
   request.headers["X-Message-Id"] = notification.id;
   request.headers["X-Incident-Id"] = notification.incident;

@@ -39,6 +39,11 @@ class TerminalDriver final : public OutputDriver {
 
   void Send(const Notification& notification, std::function<void(SendResult)> done) override;
 
+  // A signed request of any other kind, stamped by the terminal's clock as far as it is known, and
+  // what its refusal tells of that clock.
+  HttpRequest SignedPost(std::string path, std::string body) const;
+  void LearnClock(const HttpResponse& refusal);
+
   // How far the terminal's clock is ahead of ours, as far as it had to be learned: a terminal
   // without a battery wakes up in another year and refuses whatever is stamped with this one. After
   // a refusal (401, 403) its own Date is believed from the next attempt on.

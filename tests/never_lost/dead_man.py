@@ -20,8 +20,8 @@ class DeadMan(Case):
         gone = time.monotonic()
         wait_for("it is blind", lambda: terminal.status()["blind"], limit=BLIND_AFTER + 5)
         self.assertAlmostEqual(time.monotonic() - gone, BLIND_AFTER, delta=1.5)
-        light = terminal.status()["light"]
-        self.assertEqual((light["color"], light["mode"]), ("#FFFFFF", "breath"))
+        wait_for("it breathes white", lambda: (terminal.status()["light"]["color"], terminal.status()["light"]["mode"]) ==
+                 ("#FFFFFF", "breath"))
         gateway.start()
         wait_for("it sees again", lambda: not terminal.status()["blind"])
 
