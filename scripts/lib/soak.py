@@ -131,8 +131,12 @@ class Soak:
         """One genuine press, at a terminal whose clock and gateway agree."""
         if any(lane.current for lane in lanes):
             return
-        self.press_lamp = self.site.lamps[self.options.seed % len(self.site.lamps)]
-        self.pressed.update(self.site.post_ack(self.press_lamp))
+        lamp = self.site.lamps[self.options.seed % len(self.site.lamps)]
+        incidents = self.site.post_ack(lamp)
+        if incidents is None:  # it is only just starting: pressed again at the next look
+            return
+        self.press_lamp = lamp
+        self.pressed.update(incidents)
         self.timeline.say("press", "yellow", f"at {self.press_lamp.name}: {len(self.pressed)} incidents")
 
     # The run ---------------------------------------------------------------------------------------------------------------------------

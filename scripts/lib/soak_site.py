@@ -7,6 +7,7 @@ import pathlib
 import secrets
 import struct
 import time
+import urllib.error
 import urllib.request
 
 from daemons import Daemon, DemoError, free_port, get_json, program, toml_string
@@ -220,10 +221,15 @@ output = "off"
         return None
 
     def post_ack(self, lamp):
-        """A press of the button, on the terminal's own machine; the incidents it covers."""
+        """A press of the button, on the terminal's own machine; the incidents it covers. None: nobody answers there."""
         request = urllib.request.Request(lamp.url + "/api/v1/ack", data=b"", method="POST")
-        with urllib.request.urlopen(request, timeout=2) as answer:
-            return json.load(answer)["incidents"]
+        try:
+            with urllib.request.urlopen(request, timeout=2) as answer:
+                return json.load(answer)["incidents"]
+        except urllib.error.URLError as problem:
+            if isinstance(problem.reason, ConnectionRefusedError):
+                return None
+            raise
 
     def stop(self):
         daemons = [self.gateway, *(getattr(lamp, "daemon", None) for lamp in self.lamps)]
