@@ -52,6 +52,7 @@ void Deliveries::Add(TerminalSettings settings) {
   std::string name = settings.name;
   Terminal& terminal = terminals_[name];
   Drive(terminal, std::move(settings));
+  metrics_.ExpectNotifications(name);
   terminal.ping_timer = std::make_unique<boost::asio::steady_timer>(io_);
   terminal.contact = MonotonicNow();
   Ping(name);
@@ -120,6 +121,7 @@ bool Deliveries::Pump(Moment now) {
         book_.OnSuperseded(outcome.message);
         break;
       case NotificationState::kFailed:
+        metrics_.Notified(outcome.terminal, "failed");
         // A storm that fills the outbox is counted, not written down line by line.
         spdlog::log(outcome.shed ? spdlog::level::debug : spdlog::level::err,
                     "event=notification_failed id={} unconfirmed={} why=\"{}\"", outcome.message,

@@ -189,12 +189,13 @@ std::optional<Instant> Outbox::NextWake() const {
 
 void Outbox::Finish(const Item& item, NotificationState state, std::string error,
                     bool unconfirmed) {
-  outcomes_.push_back({item.notification.id, state, std::move(error), unconfirmed, false});
+  outcomes_.push_back({item.notification.id, item.notification.terminal, state, std::move(error),
+                       unconfirmed, false});
 }
 
 void Outbox::Shed(const Item& item) {
   ++shed_;
-  outcomes_.push_back({item.notification.id, NotificationState::kFailed,
+  outcomes_.push_back({item.notification.id, item.notification.terminal, NotificationState::kFailed,
                        "the outbox of this terminal is full", false, true});
 }
 

@@ -87,6 +87,7 @@ class Outbox {
   // What became of notifications, each told once, in order.
   struct Outcome {
     std::string message;  // the notification's id
+    std::string terminal;
     NotificationState state = NotificationState::kDelivered;
     std::string error;
     bool unconfirmed = false;  // with kFailed: it may have been carried out

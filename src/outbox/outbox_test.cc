@@ -62,6 +62,7 @@ TEST(Outbox, AnAlarmSurvivesALampThatIsDownForAnHour) {
   auto outcomes = outbox.TakeOutcomes();
   ASSERT_EQ(outcomes.size(), 1u);
   EXPECT_EQ(outcomes[0].message, "m1");
+  EXPECT_EQ(outcomes[0].terminal, "hall");
   EXPECT_EQ(outcomes[0].state, NotificationState::kDelivered);
   EXPECT_EQ(outbox.waiting(), 0u);
 }

@@ -36,10 +36,12 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
                  .Name("sentinel_incidents_opened_total")
                  .Help("Incidents opened")
                  .Register(*registry_);
-  notified_ = &prometheus::BuildCounter()
-                   .Name("sentinel_notifications_total")
-                   .Help("Notifications finished, by terminal and state")
-                   .Register(*registry_);
+  notified_ =
+      &prometheus::BuildCounter()
+           .Name("sentinel_notifications_total")
+           .Help(
+               "Notifications that a terminal answered (delivered) or that were given up (failed)")
+           .Register(*registry_);
   answered_ = &prometheus::BuildCounter()
                    .Name("sentinel_ingest_answers_total")
                    .Help("Answers to gpu_event, by status")
@@ -102,6 +104,12 @@ void GatewayMetrics::Opened(const std::string& type, std::string_view severity) 
     counter = &opened_->Add({{"type", type}, {"severity", std::string(severity)}});
   }
   counter->Increment();
+}
+
+void GatewayMetrics::ExpectNotifications(const std::string& terminal) {
+  for (const char* state : {"delivered", "failed"}) {
+    notified_->Add({{"terminal", terminal}, {"state", state}});
+  }
 }
 
 void GatewayMetrics::Notified(const std::string& terminal, std::string_view state) {

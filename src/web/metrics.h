@@ -26,6 +26,8 @@ class GatewayMetrics {
 
   // `type` is of a closed set: it becomes a label.
   void Opened(const std::string& type, std::string_view severity);
+  // Counts from 0 on: an increase from nothing to 1 is none to Prometheus.
+  void ExpectNotifications(const std::string& terminal);
   void Notified(const std::string& terminal, std::string_view state);
   void Answered(int status);
   // Of a webhook or Alertmanager, by its configured name.

@@ -109,6 +109,8 @@ class Lamps(Case):
         self.assertEqual(len(hall.heard), 3)  # it is not shouted at without end
         one = gateway.incident(host="n1")
         self.assertEqual([n["reason"] for n in one["notifications"] if n["terminal"] == "office"], ["fallback"])
+        self.assertEqual(gateway.metric('sentinel_notifications_total{state="failed",terminal="hall-1"}'), 1)
+        self.assertEqual(gateway.metric('sentinel_notifications_total{state="failed",terminal="office"}'), 0)
 
     def test_one_that_is_gone_is_an_alarm_on_the_others_which_take_over(self):
         hall, office = self.lamp(ours=True), self.lamp(ours=True)
