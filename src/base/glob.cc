@@ -1,4 +1,4 @@
-#include "incident/glob.h"
+#include "base/glob.h"
 
 #include <cstddef>
 

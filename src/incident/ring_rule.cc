@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "incident/glob.h"
+#include "base/glob.h"
 
 namespace sentinel {
 namespace {

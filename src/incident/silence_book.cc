@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/digest.h"
-#include "incident/glob.h"
+#include "base/glob.h"
 #include "incident/speech_text.h"
 
 namespace sentinel {

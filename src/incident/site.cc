@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "incident/glob.h"
+#include "base/glob.h"
 #include "incident/speech_text.h"
 
 namespace sentinel {

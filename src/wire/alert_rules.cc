@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/glob.h"
+
 namespace sentinel {
 namespace {
 
@@ -13,12 +15,15 @@ using Json = nlohmann::json;
 
 constexpr size_t kEvidenceBytesMax = 1024;
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool Same(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return Lower(x) == Lower(y); });
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  }
+  return lower;
 }
+
+bool Same(std::string_view a, std::string_view b) { return Lower(a) == Lower(b); }
 
 const std::string& Label(const ReceivedAlert& alert, const std::string& name) {
   static const std::string kNone;
@@ -104,26 +109,7 @@ void TakePlace(const ReceivedAlert& alert, const AlertMapping& mapping, Event* e
 }  // namespace
 
 bool MatchesPattern(std::string_view pattern, std::string_view text) {
-  // Where the last '*' stood, and how much of the text it has swallowed.
-  size_t star = std::string_view::npos;
-  size_t swallowed = 0;
-  size_t p = 0;
-  size_t t = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      swallowed = t;
-    } else if (p < pattern.size() && Lower(pattern[p]) == Lower(text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++swallowed;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+  return FitsGlob(Lower(pattern), Lower(text));
 }
 
 std::vector<AlertRule> UsualAlertRules() {

@@ -18,7 +18,7 @@ namespace sentinel {
 
 constexpr size_t kAlertRulesMax = 256;
 
-// `*` stands for any text; upper and lower case are the same.
+// A glob (base/glob.h) to which upper and lower case are the same.
 bool MatchesPattern(std::string_view pattern, std::string_view text);
 
 struct AlertRule {
