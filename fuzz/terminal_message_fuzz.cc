@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "signature/signature_v1.h"
 #include "wire/terminal_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

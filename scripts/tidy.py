@@ -11,12 +11,13 @@ import sys
 # error: a new room needs its place on the way of an alarm.
 EDGES = {"config", "probe", "store", "http", "signal", "light", "speech"}
 CORE = {"progress", "correlate", "incident", "outbox", "floor"}
-BESIDE = {"board", "wire"}
+BESIDE = {"board", "signature", "wire"}
 ASSEMBLIES = {"agent", "gateway", "terminal", "ring", "web", "ctl"}
 MAY_INCLUDE = {
     "base": set(),
     "model": set(),
     "board": set(),
+    "signature": set(),
     "wire": set(),
     **{name: set() for name in CORE},
     **{name: BESIDE | CORE | EDGES for name in EDGES},

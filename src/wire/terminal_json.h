@@ -1,11 +1,10 @@
-// send_msg bodies and their signature v1 (shared contract, section 4). Pure.
+// send_msg bodies (shared contract, section 4). Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "base/time.h"
 #include "model/terminal_message.h"
 
 namespace sentinel {
@@ -21,13 +20,5 @@ Result<TerminalMessage> ParseTerminalMessage(std::string_view body);
 // "#RRGGBB"
 std::string ColorHex(Color color);
 Result<Color> ParseColor(std::string_view text);
-
-// Lower-case hex HMAC-SHA256(secret, timestamp + "\n" + body).
-std::string SignV1(std::string_view secret, std::string_view timestamp, std::string_view body);
-
-// Whether `signature` signs these bytes and `timestamp` (decimal Unix seconds) is within ±30 s of
-// now. kDenied if not. Constant time in the secret.
-Status VerifyV1(std::string_view secret, std::string_view timestamp, std::string_view body,
-                std::string_view signature, WallTime now);
 
 }  // namespace sentinel

@@ -8,15 +8,8 @@
 namespace sentinel {
 namespace {
 
-constexpr char kSecret[] = "AI#TrainSecureHMACSecretKey2026";
-constexpr char kTimestamp[] = "1795996334";
 constexpr char kBody[] =
     R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})";
-constexpr char kSignature[] = "d1aa293780f63fb5c4d2554d2ca90e260a79de23556dafb9963aaef4b6808b5a";
-
-WallTime At(int64_t seconds, int millis = 0) {
-  return {std::chrono::seconds(seconds) + std::chrono::milliseconds(millis)};
-}
 
 TerminalMessage Hang() {
   TerminalMessage message;
@@ -28,11 +21,7 @@ TerminalMessage Hang() {
   return message;
 }
 
-TEST(TerminalJson, TheContractsCheckValueHolds) {
-  EXPECT_EQ(WriteTerminalMessage(Hang()), kBody);
-  EXPECT_EQ(SignV1(kSecret, kTimestamp, kBody), kSignature);
-  EXPECT_TRUE(VerifyV1(kSecret, kTimestamp, kBody, kSignature, At(1795996334)).ok());
-}
+TEST(TerminalJson, TheContractsCheckValueHolds) { EXPECT_EQ(WriteTerminalMessage(Hang()), kBody); }
 
 TEST(TerminalJson, WhatIsWrittenReadsBackTheSame) {
   Result<TerminalMessage> read = ParseTerminalMessage(kBody);
@@ -93,39 +82,6 @@ TEST(TerminalJson, AFieldOfALaterVersionDoesNotSilenceTheAlarm) {
   std::string body = kBody;
   body.insert(body.size() - 1, R"(,"volume":{"db":3})");
   EXPECT_EQ(*ParseTerminalMessage(body), Hang());
-}
-
-TEST(TerminalJson, ASignatureHoldsForThirtySecondsEachWay) {
-  auto accepted = [](WallTime now) {
-    return VerifyV1(kSecret, kTimestamp, kBody, kSignature, now).ok();
-  };
-  EXPECT_TRUE(accepted(At(1795996334 + 30, 999)));
-  EXPECT_TRUE(accepted(At(1795996334 - 30)));
-  EXPECT_FALSE(accepted(At(1795996334 + 31)));
-  EXPECT_FALSE(accepted(At(1795996334 - 31, 999)));
-}
-
-TEST(TerminalJson, AnythingChangedIsDenied) {
-  WallTime now = At(1795996334);
-  std::string body = kBody;
-  body[9] ^= 1;
-  for (const Status& status :
-       {VerifyV1("other", kTimestamp, kBody, kSignature, now),
-        VerifyV1(kSecret, kTimestamp, body, kSignature, now),
-        VerifyV1(kSecret, "1795996335", kBody, kSignature, now),
-        VerifyV1(kSecret, kTimestamp, kBody, "", now),
-        VerifyV1(kSecret, kTimestamp, kBody, std::string(kSignature).substr(1), now)}) {
-    ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.error().code, ErrorCode::kDenied);
-  }
-}
-
-TEST(TerminalJson, ATimestampThatIsNotDecimalSecondsIsDeniedThoughSigned) {
-  for (const char* timestamp : {"", "-1", "+1795996334", " 1795996334", "1795996334.0",
-                                "1795996334000", "0x6b0", "99999999999999999999"}) {
-    std::string signature = SignV1(kSecret, timestamp, kBody);
-    EXPECT_FALSE(VerifyV1(kSecret, timestamp, kBody, signature, At(1795996334)).ok()) << timestamp;
-  }
 }
 
 }  // namespace
