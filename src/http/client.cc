@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
@@ -17,6 +16,7 @@
 #include <boost/asio/write.hpp>
 
 #include "base/clock.h"
+#include "http/byte_stream.h"
 #include "http/parser.h"
 #include "http/serialize.h"
 
@@ -44,13 +44,13 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   Fetch(boost::asio::io_context& io, Endpoint endpoint, const HttpRequest& request,
         HttpRequestOptions options, std::function<void(HttpOutcome)> done)
       : endpoint_(std::move(endpoint)),
-        options_(options),
+        options_(std::move(options)),
         done_(std::move(done)),
-        socket_(io),
+        stream_(ByteStream::Socket(io), endpoint_.tls ? options_.tls : nullptr),
         resolver_(io),
         deadline_(io),
         connect_deadline_(io),
-        parser_({kResponseHeaderBytesMax, options.response_bytes_max}, request.method == "HEAD"),
+        parser_({kResponseHeaderBytesMax, options_.response_bytes_max}, request.method == "HEAD"),
         bytes_out_(SerializeRequest(request, HostHeader(endpoint_))),
         in_(kResponseHeaderBytesMax + 1, '\0') {}
 
@@ -60,6 +60,10 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     deadline_.async_wait([self = shared_from_this()](error_code error) {
       if (!error) self->FailTimeout();
     });
+    if (endpoint_.tls && !stream_.tls()) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "no CA is known for " + endpoint_.ToString() + " (tls.ca)");
+    }
     if (endpoint_.unix_socket) {
       addresses_.emplace_back(boost::asio::local::stream_protocol::endpoint(endpoint_.host));
       return ConnectNext();
@@ -98,30 +102,41 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     }
     const stream_protocol::endpoint& address = addresses_[next_address_++];
     error_code ignored;
-    socket_.close(ignored);
+    stream_.socket().close(ignored);
+    if (stream_.tls()) stream_.Renew();
     size_t attempt = next_address_;
     connect_deadline_.expires_after(options_.connect_timeout);
     connect_deadline_.async_wait([self = shared_from_this(), attempt](error_code error) {
       if (error || self->finished_ || self->connected_ || attempt != self->next_address_) return;
       error_code closed;
       self->connect_timed_out_ = true;
-      self->socket_.close(closed);  // the connect below ends with operation_aborted
+      self->stream_.socket().close(closed);  // the connect below ends with operation_aborted
     });
-    socket_.async_connect(address, [self = shared_from_this()](error_code error) {
+    stream_.socket().async_connect(address, [self = shared_from_this()](error_code error) {
       if (self->finished_) return;
       self->connect_deadline_.cancel();
       bool timed_out = std::exchange(self->connect_timed_out_, false);
-      if (!error && !timed_out) return self->Exchange();
+      if (!error && !timed_out) return self->Connected();
       self->connect_error_ = timed_out ? "no answer in time" : error.message();
       self->ConnectNext();
+    });
+  }
+
+  void Connected() {
+    connected_ = true;
+    if (!stream_.tls()) return Exchange();
+    stream_.Handshake(TlsSide::kClient, [self = shared_from_this()](error_code error) {
+      if (self->finished_) return;
+      if (!error) return self->Exchange();
+      self->Fail(ErrorCode::kUnavailable,
+                 "TLS with " + self->endpoint_.ToString() + ": " + error.message());
     });
   }
 
   // Writes and reads at once: a server may refuse before it has read everything, and what it says
   // is worth more than the broken pipe.
   void Exchange() {
-    connected_ = true;
-    boost::asio::async_write(socket_, boost::asio::buffer(bytes_out_),
+    boost::asio::async_write(stream_, boost::asio::buffer(bytes_out_),
                              [self = shared_from_this()](error_code error, size_t) {
                                if (!error) self->sent_ = true;
                              });
@@ -129,7 +144,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   }
 
   void Read() {
-    socket_.async_read_some(boost::asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
+    stream_.async_read_some(boost::asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
                             [self = shared_from_this()](error_code error, size_t bytes) {
                               if (!self->finished_) self->OnRead(error, bytes);
                             });
@@ -177,7 +192,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   bool ReachedThePeer() {
     int unacknowledged = 0;
     return endpoint_.unix_socket ||
-           ioctl(socket_.native_handle(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
+           ioctl(stream_.socket().native_handle(), SIOCOUTQ, &unacknowledged) != 0 ||
+           unacknowledged == 0;
   }
 
   void FailTimeout() {
@@ -194,7 +210,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     connect_deadline_.cancel();
     resolver_.cancel();
     error_code ignored;
-    socket_.close(ignored);
+    stream_.socket().close(ignored);
     HttpOutcome outcome;
     outcome.response = std::move(response);
     outcome.sent = sent_;
@@ -205,7 +221,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   Endpoint endpoint_;
   HttpRequestOptions options_;
   std::function<void(HttpOutcome)> done_;
-  stream_protocol::socket socket_;
+  ByteStream stream_;
   Resolver resolver_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer connect_deadline_;

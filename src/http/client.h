@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include <boost/asio/io_context.hpp>
@@ -11,6 +12,8 @@
 #include "http/message.h"
 
 namespace sentinel {
+
+class TlsContext;
 
 struct HttpOutcome {
   Result<HttpResponse> response = Error{ErrorCode::kUnavailable, "not sent"};
@@ -24,6 +27,7 @@ struct HttpRequestOptions {
   Duration timeout = std::chrono::seconds(3);  // for everything, resolving and connecting included
   Duration connect_timeout = std::chrono::seconds(1);
   size_t response_bytes_max = 256 * 1024;
+  std::shared_ptr<TlsContext> tls{};  // for a tls: endpoint, which is not called without
 };
 
 // Redirects are never followed. `done` is called once, on the io_context, also when it is stopped

@@ -87,7 +87,7 @@ std::string_view ServerContext::Date() {
 
 Connection::Connection(Socket socket, std::string peer, std::shared_ptr<const UnixPeer> unix_peer,
                        std::shared_ptr<ServerContext> context)
-    : socket_(std::move(socket)),
+    : stream_(std::move(socket), context->tls),
       peer_(std::move(peer)),
       unix_peer_(std::move(unix_peer)),
       context_(std::move(context)),
@@ -97,6 +97,22 @@ Connection::Connection(Socket socket, std::string peer, std::shared_ptr<const Un
 Connection::~Connection() = default;
 
 void Connection::Start() {
+  if (stream_.tls()) return Shake();
+  BeginReading();
+}
+
+void Connection::Shake() {
+  state_ = State::kHandshaking;
+  read_deadline_ = MonotonicNow() + context_->limits.read_timeout;
+  stream_.Handshake(TlsSide::kServer, [self = shared_from_this()](error_code error) {
+    if (self->state_ == State::kClosed) return;
+    if (error || self->context_->stopping) return self->Close();
+    self->certificate_ = self->stream_.CertificateName();
+    self->BeginReading();
+  });
+}
+
+void Connection::BeginReading() {
   WaitForRequest();
   // A client that connects and says nothing gets the time of a request, not that of a friend.
   read_deadline_ = std::min(read_deadline_, MonotonicNow() + context_->limits.read_timeout);
@@ -108,16 +124,18 @@ void Connection::Close() {
   auto self = shared_from_this();
   state_ = State::kClosed;
   error_code ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
   context_->connections.erase(this);
 }
 
 void Connection::CloseIfIdle() {
+  if (state_ == State::kHandshaking) return Close();
   if (state_ == State::kReading && !request_begun_ && Queued() == 0) Close();
 }
 
 void Connection::Tick(Instant now) {
   if (writing_ && now >= write_deadline_) return Close();
+  if (state_ == State::kHandshaking && now >= read_deadline_) return Close();
   if (state_ == State::kLingering && now >= read_deadline_) return Close();
   if (state_ != State::kReading || now < read_deadline_) return;
   if (!reading_) return;  // it waits for the client to read our answers; write_deadline_ holds
@@ -135,7 +153,7 @@ void Connection::WaitForRequest() {
 
 void Connection::StartRead() {
   reading_ = true;
-  socket_.async_read_some(boost::asio::buffer(in_.data() + in_end_, in_.size() - in_end_),
+  stream_.async_read_some(boost::asio::buffer(in_.data() + in_end_, in_.size() - in_end_),
                           [self = shared_from_this()](error_code error, size_t bytes) {
                             self->reading_ = false;
                             if (self->state_ == State::kClosed) return;
@@ -158,6 +176,7 @@ void Connection::OnRead(size_t bytes, bool ended) {
       lingered_bytes_ += bytes;
       if (ended_ || lingered_bytes_ > kLingerBytesMax) return Close();
       return StartRead();
+    case State::kHandshaking:
     case State::kLastWrite:
     case State::kClosed:
       return;
@@ -250,6 +269,7 @@ void Connection::Dispatch() {
   head_ = request.method == "HEAD";
   request.peer = peer_;
   request.unix_peer = unix_peer_;
+  request.certificate = certificate_;
   state_ = State::kHandling;
   auto context = context_;  // the handler may end the server
   context->handler(std::move(request), std::make_unique<ResponderOnConnection>(shared_from_this()));
@@ -319,8 +339,12 @@ void Connection::Flush() {
   if (writing_ || out_.empty() || state_ == State::kClosed) return;
   in_flight_.clear();
   in_flight_.swap(out_);
+  in_flight_sent_ = 0;
   error_code error;
-  in_flight_sent_ = socket_.write_some(boost::asio::buffer(in_flight_), error);
+  // What a socket does not take now, TLS would lose: there all of it waits for the event loop.
+  if (!stream_.tls()) {
+    in_flight_sent_ = stream_.socket().write_some(boost::asio::buffer(in_flight_), error);
+  }
   if (error && error != boost::asio::error::would_block) return Close();
   if (in_flight_sent_ == in_flight_.size()) return;
   writing_ = true;
@@ -329,7 +353,7 @@ void Connection::Flush() {
 }
 
 void Connection::WriteRest() {
-  socket_.async_write_some(
+  stream_.async_write_some(
       boost::asio::buffer(in_flight_.data() + in_flight_sent_, in_flight_.size() - in_flight_sent_),
       [self = shared_from_this()](error_code error, size_t bytes) {
         if (self->state_ == State::kClosed) return;
@@ -344,7 +368,10 @@ void Connection::WriteRest() {
 void Connection::AfterLastWrite() {
   if (!linger_ || ended_) return Close();
   error_code ignored;
-  socket_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  // Through TLS the length of the answer is what says that it has ended.
+  if (!stream_.tls()) {
+    stream_.socket().shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  }
   state_ = State::kLingering;
   read_deadline_ = MonotonicNow() + kLingerTime;
   in_begin_ = in_end_ = 0;

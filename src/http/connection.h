@@ -6,9 +6,8 @@
 #include <memory>
 #include <string>
 
-#include <boost/asio/generic/stream_protocol.hpp>
-
 #include "base/time.h"
+#include "http/byte_stream.h"
 #include "http/parser.h"
 #include "http/server.h"
 
@@ -20,6 +19,7 @@ class Connection;
 struct ServerContext {
   HttpLimits limits;
   HttpHandler handler;
+  std::shared_ptr<TlsContext> tls;  // null: plain
   std::map<Connection*, std::shared_ptr<Connection>> connections;
   bool stopping = false;  // answers say "Connection: close"
 
@@ -33,7 +33,7 @@ struct ServerContext {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;
+  using Socket = ByteStream::Socket;
 
   // `unix_peer` is null over TCP.
   Connection(Socket socket, std::string peer, std::shared_ptr<const UnixPeer> unix_peer,
@@ -58,6 +58,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   enum class State {
+    kHandshaking,
     kReading,    // a request, or the wait for one
     kHandling,   // the handler has it; nothing is read
     kStreaming,  // a response without an end; what arrives is thrown away
@@ -66,6 +67,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     kClosed,
   };
 
+  void Shake();
+  void BeginReading();
   void StartRead();
   void OnRead(size_t bytes, bool ended);
   void Advance();
@@ -79,8 +82,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t Queued() const { return out_.size() + (in_flight_.size() - in_flight_sent_); }
   void WaitForRequest();
 
-  Socket socket_;
+  ByteStream stream_;
   std::string peer_;
+  std::string certificate_;  // its common name; empty: none shown
   std::shared_ptr<const UnixPeer> unix_peer_;
   std::shared_ptr<ServerContext> context_;
   RequestParser parser_;

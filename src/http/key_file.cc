@@ -4,17 +4,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <set>
 
 #include "config/toml_reader.h"
 
 namespace sentinel {
 namespace {
 
-constexpr size_t kFileBytesMax = 4096;
-constexpr size_t kKeyBytesMax = 128;
+constexpr size_t kFileBytesMax = 16 * 1024;
+constexpr std::string_view kExtension = ".key";
 constexpr char kSampleKey[] = "gpu_cluster_sentinel";
 constexpr char kSampleSecret[] = "AI#TrainSecureHMACSecretKey2026";
 
@@ -42,11 +45,25 @@ bool IsSystemdCredential(const std::string& path) {
   return folder != nullptr && *folder != '\0' && path.starts_with(std::string(folder) + "/");
 }
 
-bool FitsAHeader(const std::string& key) {
-  for (unsigned char c : key) {
-    if (c <= 0x20 || c >= 0x7f) return false;
+Result<std::optional<WallTime>> TimeOf(const std::string& text) {
+  std::optional<WallTime> time = ParseRfc3339(text);
+  if (!time) {
+    return Error{ErrorCode::kInvalidArgument, "a time such as 2026-08-17T08:30:00Z is expected"};
   }
-  return key.size() <= kKeyBytesMax;
+  return time;
+}
+
+// The folder is its owner's: who may write there may bring a key of his own.
+Status CheckFolder(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0) return Failed(ErrorCode::kIo, path, std::strerror(errno));
+  if ((found.st_mode & 0022) != 0) {
+    return Failed(ErrorCode::kDenied, path, "others can write there; run: chmod 700 " + path);
+  }
+  if (found.st_uid != 0 && found.st_uid != geteuid()) {
+    return Failed(ErrorCode::kDenied, path, "it belongs to another user");
+  }
+  return {};
 }
 
 }  // namespace
@@ -80,27 +97,86 @@ Result<std::string> ReadOwnersFile(const std::string& path) {
   return text;
 }
 
-Result<KeyPair> LoadKeyFile(const std::string& path, SampleKey sample) {
+bool IsFolder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Result<KeyFile> ReadKeyFile(const std::string& path, SampleKey sample) {
   std::string text = TRY(ReadOwnersFile(path));
   TomlReader reader = TRY(TomlReader::Parse(text, path));
-  KeyPair pair;
+  KeyFile file;
+  KeyPair& pair = file.pair;
   reader.Text("key", &pair.key);
   reader.Text("secret", &pair.secret);
+  reader.Parsed("not_before", TimeOf, &pair.not_before);
+  reader.Parsed("not_after", TimeOf, &pair.not_after);
+  reader.Parsed("revoked_at", TimeOf, &file.revoked_at);
   TRY(reader.Finish());
   if (pair.key.empty()) return Failed(ErrorCode::kInvalidArgument, path, "key is missing");
-  if (pair.secret.empty()) return Failed(ErrorCode::kInvalidArgument, path, "secret is missing");
-  if (!FitsAHeader(pair.key)) {
+  if (!IsKeyId(pair.key)) {
     return Failed(ErrorCode::kInvalidArgument, path,
-                  "key must be printable ASCII without spaces, at most " +
-                      std::to_string(kKeyBytesMax) + " characters");
+                  "key must be printable ASCII without spaces, ',' and ';', at most 128 "
+                  "characters");
   }
+  if (file.revoked_at) return file;
+  if (pair.secret.empty()) return Failed(ErrorCode::kInvalidArgument, path, "secret is missing");
   bool is_sample = pair.key == kSampleKey || pair.secret == kSampleSecret;
   if (is_sample && sample == SampleKey::kRefused) {
     return Failed(ErrorCode::kDenied, path,
                   "it holds the published sample key or secret, which everybody knows; make your "
-                  "own, for example with: openssl rand -hex 32");
+                  "own with: sentinelctl key new");
   }
-  return pair;
+  return file;
+}
+
+Result<KeyPair> LoadKeyFile(const std::string& path, SampleKey sample) {
+  KeyFile file = TRY(ReadKeyFile(path, sample));
+  if (file.revoked_at) return Failed(ErrorCode::kDenied, path, "the key is revoked");
+  return std::move(file.pair);
+}
+
+Result<std::vector<std::string>> ListKeyFiles(const std::string& folder) {
+  TRY(CheckFolder(folder));
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::string name = at->path().filename().string();
+    if (name.starts_with('.') || !name.ends_with(kExtension)) continue;
+    if (files.size() == kKeyFilesMax) {
+      return Failed(ErrorCode::kExhausted, folder,
+                    "it holds more than " + std::to_string(kKeyFilesMax) +
+                        " keys; remove the files of revoked and ended ones");
+    }
+    files.push_back(at->path().string());
+  }
+  if (error) return Failed(ErrorCode::kIo, folder, error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<std::vector<KeyPair>> LoadKeys(const std::string& path, SampleKey sample) {
+  std::vector<KeyPair> pairs;
+  if (!IsFolder(path)) {
+    pairs.push_back(TRY(LoadKeyFile(path, sample)));
+    return pairs;
+  }
+  const std::vector<std::string> files = TRY(ListKeyFiles(path));
+  std::set<std::string> ids;
+  for (const std::string& name : files) {
+    KeyFile file = TRY(ReadKeyFile(name, sample));
+    if (file.revoked_at) continue;
+    if (!ids.insert(file.pair.key).second) {
+      return Failed(ErrorCode::kInvalidArgument, name, "another file holds a key of that id");
+    }
+    pairs.push_back(std::move(file.pair));
+  }
+  if (pairs.empty()) {
+    return Failed(ErrorCode::kNotFound, path,
+                  "there is no key in it; make one with: sentinelctl key new --folder " + path);
+  }
+  return pairs;
 }
 
 }  // namespace sentinel

@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/time.h"
+#include "http/key_files.h"
+
 namespace sentinel {
 namespace {
 
@@ -77,6 +80,34 @@ TEST_F(KeyFileTest, ThePublishedSampleIsRefusedOutsideADemo) {
   }
 }
 
+TEST_F(KeyFileTest, AKeyHasItsTimesAndMayBeRevoked) {
+  std::string text = std::string(kGood) +
+                     "not_before = \"2026-08-17T08:30:00Z\"\n"
+                     "not_after = \"2026-08-18T08:30:00+08:00\"\n";
+  Result<KeyPair> pair = Load(text);
+  ASSERT_TRUE(pair.ok()) << pair.error().message;
+  EXPECT_EQ(FormatRfc3339(*pair->not_before), "2026-08-17T08:30:00.000Z");
+  EXPECT_EQ(FormatRfc3339(*pair->not_after), "2026-08-18T00:30:00.000Z");
+  Error revoked = Refusal("key = \"a\"\nrevoked_at = \"2026-08-17T08:30:00Z\"\n");
+  EXPECT_EQ(revoked.code, ErrorCode::kDenied);
+  EXPECT_THAT(revoked.message, HasSubstr("revoked"));
+}
+
+TEST_F(KeyFileTest, FilesAreReadAgainWhenToldAndWhatCannotBeReadChangesNothing) {
+  ASSERT_TRUE(Load(kGood).ok());
+  KeyFiles files(SampleKey::kRefused);
+  Result<KeyRing> ring = files.Open(path_);
+  ASSERT_TRUE(ring.ok());
+  KeyRing copy = *ring;
+  ASSERT_TRUE(Load("key = \"next\"\nsecret = \"n\"\n").ok());
+  ASSERT_TRUE(files.Reload().ok());
+  EXPECT_EQ(copy.all().at(0).key, "next");
+  ASSERT_FALSE(Load("key = ").ok());
+  EXPECT_FALSE(files.Reload().ok());
+  EXPECT_EQ(copy.all().at(0).key, "next");
+  EXPECT_EQ(files.Open(path_)->all().at(0).key, "next");
+}
+
 TEST_F(KeyFileTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(Refusal("key = \"a\"\nsecret = \"b\"\nscret = \"c\"\n").message,
               HasSubstr(path_ + ":3:"));
@@ -84,8 +115,10 @@ TEST_F(KeyFileTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(Refusal("key = \"a\nsecret").message, HasSubstr(path_ + ":1:"));
   EXPECT_THAT(Refusal("key = \"a\"\n").message, HasSubstr("secret is missing"));
   EXPECT_THAT(Refusal("secret = \"a\"\n").message, HasSubstr("key is missing"));
+  EXPECT_THAT(Refusal("key = \"a\"\nsecret = \"b\"\nnot_after = \"soon\"\n").message,
+              HasSubstr(path_ + ":3:"));
   EXPECT_THAT(Refusal("key = \"a b\"\nsecret = \"x\"\n").message, HasSubstr("printable"));
-  EXPECT_THAT(Refusal(std::string(5000, '#')).message, HasSubstr("too long"));
+  EXPECT_THAT(Refusal(std::string(20'000, '#')).message, HasSubstr("too long"));
   EXPECT_EQ(LoadKeyFile("/nonexistent/key", SampleKey::kRefused).error().code,
             ErrorCode::kNotFound);
   EXPECT_EQ(LoadKeyFile("/tmp", SampleKey::kRefused).error().code, ErrorCode::kDenied);

@@ -12,9 +12,9 @@ constexpr size_t kUnixPathMax = 107;  // sun_path less its terminating zero
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 Error BadEndpoint(std::string_view text, std::string_view why) {
-  return Error{ErrorCode::kInvalidArgument, "'" + std::string(text) +
-                                                "' is not an address: " + std::string(why) +
-                                                " (expected host[:port], [v6]:port or unix:/path)"};
+  return Error{ErrorCode::kInvalidArgument,
+               "'" + std::string(text) + "' is not an address: " + std::string(why) +
+                   " (expected host[:port], [v6]:port, either behind tls:, or unix:/path)"};
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ HttpResponse JsonResponse(int status, std::string json) {
 std::string Endpoint::ToString() const {
   if (unix_socket) return "unix:" + host;
   bool v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return (tls ? "tls:" : "") + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port) {
@@ -61,15 +61,21 @@ Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port) {
     if (endpoint.host.size() > kUnixPathMax) return BadEndpoint(text, "the path is too long");
     return endpoint;
   }
+  constexpr std::string_view kTls = "tls:";
+  const std::string_view whole = text;
+  if (text.starts_with(kTls)) {
+    endpoint.tls = true;
+    text.remove_prefix(kTls.size());
+  }
   std::string_view port;
   bool has_port = false;
   if (text.starts_with("[")) {
     size_t close = text.find(']');
-    if (close == std::string_view::npos) return BadEndpoint(text, "']' is missing");
+    if (close == std::string_view::npos) return BadEndpoint(whole, "']' is missing");
     endpoint.host = text.substr(1, close - 1);
     std::string_view rest = text.substr(close + 1);
     has_port = rest.starts_with(":");
-    if (!rest.empty() && !has_port) return BadEndpoint(text, "what follows ']' is not a port");
+    if (!rest.empty() && !has_port) return BadEndpoint(whole, "what follows ']' is not a port");
     if (has_port) port = rest.substr(1);
   } else {
     size_t colon = text.find(':');
@@ -77,17 +83,17 @@ Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port) {
     has_port = colon != std::string_view::npos;
     if (has_port) port = text.substr(colon + 1);
     if (port.find(':') != std::string_view::npos) {
-      return BadEndpoint(text, "an IPv6 address needs brackets");
+      return BadEndpoint(whole, "an IPv6 address needs brackets");
     }
   }
-  if (endpoint.host.empty()) return BadEndpoint(text, "the host is missing");
+  if (endpoint.host.empty()) return BadEndpoint(whole, "the host is missing");
   if (endpoint.host.find_first_of(" \t\r\n/@") != std::string::npos) {
-    return BadEndpoint(text, "the host holds a character no host has");
+    return BadEndpoint(whole, "the host holds a character no host has");
   }
   if (has_port) {
     auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
     if (error != std::errc() || end != port.data() + port.size()) {
-      return BadEndpoint(text, "the port is not a number up to 65535");
+      return BadEndpoint(whole, "the port is not a number up to 65535");
     }
   }
   return endpoint;

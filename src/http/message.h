@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "http/unix_peer.h"
+#include "signature/key_ring.h"
 
 namespace sentinel {
 
@@ -19,6 +20,11 @@ struct CaseInsensitiveLess {
 };
 using HttpHeaders = std::map<std::string, std::string, CaseInsensitiveLess>;
 
+struct HttpSigner {
+  KeyPair key;
+  int version = 0;  // of the signature
+};
+
 struct HttpRequest {
   std::string method;
   std::string path;   // without the query
@@ -27,6 +33,12 @@ struct HttpRequest {
   std::string body;
   std::string peer;  // address, or "unix uid=<n> pid=<n>" (peer credentials)
   std::shared_ptr<const UnixPeer> unix_peer;  // null over TCP
+  // Whose signature it carries, where the server looks at signatures; null without a good one, and
+  // then what was wrong with the one it has, if it has one.
+  std::shared_ptr<const HttpSigner> signer;
+  std::string signer_error;
+  // The common name of the certificate its connection has shown and proven; empty: none.
+  std::string certificate;
 
   // A header's value, or "".
   std::string_view Header(std::string_view name) const;
@@ -42,11 +54,12 @@ struct HttpResponse {
 HttpResponse TextResponse(int status, std::string text);
 HttpResponse JsonResponse(int status, std::string json);
 
-// host[:port] with a default port, [v6]:port, or unix:/path.
+// host[:port] with a default port, [v6]:port, either behind tls:, or unix:/path.
 struct Endpoint {
   std::string host;  // or the socket's path
   uint16_t port = 0;
   bool unix_socket = false;
+  bool tls = false;
 
   bool operator==(const Endpoint&) const = default;
   std::string ToString() const;

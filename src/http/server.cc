@@ -86,10 +86,12 @@ std::string PeerName(stream_protocol::socket& socket, const UnixPeer* unix_peer)
 
 class ServerOnAcceptor final : public HttpServer {
  public:
-  ServerOnAcceptor(boost::asio::io_context& io, HttpLimits limits, HttpHandler handler)
+  ServerOnAcceptor(boost::asio::io_context& io, HttpLimits limits, HttpHandler handler,
+                   std::shared_ptr<TlsContext> tls)
       : acceptor_(io), tick_timer_(io), accept_timer_(io) {
     context_->limits = limits;
     context_->handler = std::move(handler);
+    context_->tls = std::move(tls);
     Duration shortest = std::min(limits.read_timeout, limits.idle_timeout);
     tick_ = std::clamp(shortest / 8, kTickMin, kTickMax);
   }
@@ -261,8 +263,11 @@ class ServerOnAcceptor final : public HttpServer {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Listen(boost::asio::io_context& io,
                                                        const Endpoint& endpoint, HttpLimits limits,
-                                                       HttpHandler handler) {
-  auto server = std::make_unique<ServerOnAcceptor>(io, limits, std::move(handler));
+                                                       HttpHandler handler,
+                                                       std::shared_ptr<TlsContext> tls) {
+  if (endpoint.tls && tls == nullptr) return ListenError(endpoint, "there is no certificate");
+  if (!endpoint.tls) tls = nullptr;
+  auto server = std::make_unique<ServerOnAcceptor>(io, limits, std::move(handler), std::move(tls));
   TRY(server->Open(endpoint));
   return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -35,6 +35,8 @@ struct HttpLimits {
       1u << 20;  // queued in one HttpStream; beyond: Write says no and the client is dropped
 };
 
+class TlsContext;
+
 // A response without an end: server-sent events, frames. Chunked.
 class HttpStream {
  public:
@@ -58,11 +60,13 @@ using HttpHandler = std::function<void(HttpRequest, std::unique_ptr<HttpResponde
 
 class HttpServer {
  public:
-  // Listens at once. A Unix socket is made with mode 0660, replacing a dead one (nobody answers on
-  // it), never a live one.
+  // Listens at once. What arrives at a tls: endpoint goes through `tls`, which is then needed. A
+  // Unix socket is made with mode 0660, replacing a dead one (nobody answers on it), never a live
+  // one.
   static Result<std::unique_ptr<HttpServer>> Listen(boost::asio::io_context& io,
                                                     const Endpoint& endpoint, HttpLimits limits,
-                                                    HttpHandler handler);
+                                                    HttpHandler handler,
+                                                    std::shared_ptr<TlsContext> tls = nullptr);
   virtual ~HttpServer() = default;
 
   // The port really bound (asked for 0: any free one).

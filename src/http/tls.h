@@ -1,0 +1,49 @@
+// TLS 1.2 and later, with certificates of the site's own CA and of nobody else.
+//
+// Who speaks to a server asks whether its certificate is of that CA and for servers, not for which
+// name it is: terminals are known by addresses that change (docs/decisions/tls-with-a-site-ca.md).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <boost/asio/ssl/context.hpp>
+
+#include "base/result.h"
+
+namespace sentinel {
+
+struct TlsFiles {
+  std::string certificate;  // PEM, with what lies between it and the CA
+  std::string key;          // PEM, its owner's alone
+  std::string ca;           // PEM
+
+  bool operator==(const TlsFiles&) const = default;
+};
+
+enum class ClientCertificates : uint8_t {
+  kNone,      // not asked for
+  kOptional,  // asked for: one that is shown must be of our CA
+  kRequired,
+};
+
+class TlsContext {
+ public:
+  // kDenied if the key can be read by others; kInvalidArgument with the file and what is wrong.
+  static Result<std::shared_ptr<TlsContext>> ForServer(const TlsFiles& files,
+                                                       ClientCertificates clients);
+  // Shows a certificate if it has one.
+  static Result<std::shared_ptr<TlsContext>> ForClient(const TlsFiles& files);
+
+  boost::asio::ssl::context& context() { return context_; }
+
+ private:
+  explicit TlsContext(boost::asio::ssl::context::method method) : context_(method) {}
+
+  Status UseCertificate(const TlsFiles& files);
+  Status TrustOnly(const std::string& ca);
+
+  boost::asio::ssl::context context_;
+};
+
+}  // namespace sentinel
