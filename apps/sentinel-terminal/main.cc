@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/daemon.h"
-#include "http/key_file.h"
+#include "http/key_files.h"
 #include "light/frame_sink.h"
 #include "speech/engine.h"
 #include "speech/sound_sink.h"
@@ -34,10 +35,17 @@ Result<std::unique_ptr<SoundSink>> MakeSound(const TerminalConfig& config) {
   return std::unique_ptr<SoundSink>();
 }
 
-Status Serve(const TerminalConfig& config, KeyPair keys) {
+Result<TlsContexts> OpenTerminalTls(const TerminalConfig& config) {
+  std::vector<Endpoint> called;
+  if (config.gateway) called.push_back(*config.gateway);
+  return OpenTls(config.tls, {config.listen}, called);
+}
+
+Status Serve(const TerminalConfig& config, KeyFiles& files, const KeyRing& keys) {
   boost::asio::io_context io;
   TerminalParts parts;
-  parts.keys = std::move(keys);
+  parts.keys = keys;
+  parts.tls = TRY(OpenTerminalTls(config));
   parts.engine = std::make_unique<CachingEngine>(std::make_unique<EspeakEngine>());
   parts.sound = TRY(MakeSound(config));
   if (!config.frame.empty()) parts.light = MakeFileSink(config.frame);
@@ -46,21 +54,33 @@ Status Serve(const TerminalConfig& config, KeyPair keys) {
                config.name, config.listen.ToString(), terminal->port(),
                config.gateway ? config.gateway->ToString() : "none", terminal->boot_id(),
                SENTINEL_VERSION);
-  RunUntilSignal(io, [&] {
+  const auto reload = [&files] {
+    Status reloaded = files.Reload();
+    if (reloaded.ok()) {
+      spdlog::info("event=keys_reloaded");
+    } else {
+      spdlog::error("event=keys_not_reloaded why=\"{}\" what=\"those known stay in use\"",
+                    reloaded.error().message);
+    }
+  };
+  const auto stop = [&] {
     terminal->Stop();
     io.stop();
-  });
+  };
+  RunUntilSignal(io, stop, reload);
   return {};
 }
 
 Status Run(const DaemonArguments& arguments, SampleKey sample) {
   const TerminalConfig config = TRY(LoadTerminalConfig(arguments.config));
-  KeyPair keys = TRY(LoadKeyFile(config.key_file, sample));
+  KeyFiles files(sample);
+  const KeyRing keys = TRY(files.Open(config.key_file));
   if (arguments.check) {
+    TRY(OpenTerminalTls(config));
     std::printf("%s: ok\n", arguments.config.c_str());
     return {};
   }
-  return Serve(config, std::move(keys));
+  return Serve(config, files, keys);
 }
 
 }  // namespace

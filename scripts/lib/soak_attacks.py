@@ -119,8 +119,11 @@ class Attacker(threading.Thread):
         lamp = self.lamp()
         if heard := self.heard(lamp.proxy, "/api/v1/send_msg"):
             path, headers, body = heard
-            stamp = str(int(header(headers, "X-Timestamp")) + self.chance.choice((-3600, -31, 1, 31)))
-            self.post("altered time", lamp.port, path, with_header(headers, "X-Timestamp", stamp), body)
+            shift = self.chance.choice((-3600, -31, 1, 31))
+            for name, unit in (("X-Timestamp", 1), ("X-Timestamp-Ms", 1000)):
+                if stamp := header(headers, name):
+                    headers = with_header(headers, name, str(int(stamp) + shift * unit))
+            self.post("altered time", lamp.port, path, headers, body)
 
     def replay(self):
         lamp = self.lamp()

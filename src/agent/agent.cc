@@ -51,6 +51,7 @@ class NodeAgent final : public Agent, public StreamListener {
     stream.gateway = config_.gateway;
     stream.interface = config_.interface;
     stream.hello = {kAgentProtocol, config_.agent_id, boot, config_.host, ListGpus()};
+    stream.tls = TRY(OpenTls(config_.tls, {}, {config_.gateway})).client;
     stream.seed = std::hash<std::string>()(config_.agent_id);
     stream_ = StreamClient::Create(io, std::move(stream), this);
     ticker_.emplace(io, config_.watch.scan_period, [this] { Tick(); });

@@ -111,6 +111,8 @@ Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& f
   std::optional<std::string> state_dir;
   reader.Parsed("state_dir", PathOrNone, &state_dir);
   reader.Parsed("gateway", GatewayAt, &config.gateway);
+  ReadTls(&reader, &config.tls);
+  CheckTls(&reader, config.tls, {}, {config.gateway});
   reader.Section("watch", [&config](TomlReader& watch) { ReadWatch(&watch, &config.watch); });
   TRY(reader.Finish());
   if (config.host.empty()) config.host = OwnHostName();

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "http/message.h"
+#include "http/tls_config.h"
 #include "progress/comm_watch.h"
 
 namespace sentinel {
@@ -23,6 +24,7 @@ struct AgentConfig {
   // What was learned outlives the agent there. Empty: it does not. Default where a configuration is
   // read: the folder that spool_dir is in.
   std::string state_dir;
+  TlsConfig tls;
   WatchOptions watch;
 };
 

@@ -17,6 +17,7 @@
 
 #include "agent/backoff.h"
 #include "agent/outgoing.h"
+#include "http/byte_stream.h"
 #include "probe/host/network_interface.h"
 #include "wire/agent_stream.h"
 
@@ -47,11 +48,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     virtual bool NextFrame(std::string* frame) = 0;
   };
 
-  Connection(boost::asio::io_context& io, Owner* owner)
-      : resolver_(io), socket_(io), deadline_(io), owner_(owner) {}
+  Connection(boost::asio::io_context& io, std::shared_ptr<TlsContext> tls, Owner* owner)
+      : resolver_(io),
+        stream_(stream_protocol::socket(io), std::move(tls)),
+        deadline_(io),
+        owner_(owner) {}
 
   void Start(const Endpoint& gateway, const std::string& interface) {
     interface_ = interface;
+    if (gateway.tls && !stream_.tls()) return Fail("no CA is known for it (tls.ca)");
     Within(kConnectWithin, "no connection within 3 s");
     if (gateway.unix_socket) {
       targets_ = {boost::asio::local::stream_protocol::endpoint(gateway.host)};
@@ -82,7 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (owner_ == nullptr || !up_ || writing_) return;
     if (!owner_->NextFrame(&out_)) return;
     writing_ = true;
-    boost::asio::async_write(socket_, boost::asio::buffer(out_),
+    boost::asio::async_write(stream_, boost::asio::buffer(out_),
                              [self = shared_from_this()](const error_code& error, size_t) {
                                self->writing_ = false;
                                if (error) return self->Fail("writing: " + error.message());
@@ -92,7 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::string LocalAddress() const {
     error_code error;
-    const auto local = socket_.local_endpoint(error);
+    const auto local = stream_.socket().local_endpoint(error);
     return error ? std::string() : AddressText(local.data());
   }
 
@@ -102,7 +107,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     resolver_.cancel();
     deadline_.cancel();
     error_code ignored;
-    socket_.close(ignored);
+    stream_.socket().close(ignored);
   }
 
  private:
@@ -110,36 +115,49 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (owner_ == nullptr) return;
     if (index >= targets_.size()) return Fail(last_error_.empty() ? "no address" : last_error_);
     error_code error;
-    socket_.close(error);
-    socket_.open(targets_[index].protocol(), error);
+    stream_.socket().close(error);
+    stream_.socket().open(targets_[index].protocol(), error);
     if (error) return Fail("socket: " + error.message());
     if (targets_[index].protocol().family() != AF_UNIX) {
       const int yes = 1;
-      setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnconfirmedMaxMs,
-                 sizeof kUnconfirmedMaxMs);
+      setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+      setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT,
+                 &kUnconfirmedMaxMs, sizeof kUnconfirmedMaxMs);
       if (!interface_.empty()) {
-        const Status bound = BindToInterface(socket_.native_handle(), interface_);
+        const Status bound = BindToInterface(stream_.socket().native_handle(), interface_);
         if (!bound.ok()) return Fail(bound.error().message);
       }
     }
-    socket_.async_connect(targets_[index],
-                          [self = shared_from_this(), index](const error_code& failed) {
-                            if (self->owner_ == nullptr) return;
-                            if (failed) {
-                              self->last_error_ = "connecting: " + failed.message();
-                              return self->Try(index + 1);
-                            }
-                            self->up_ = true;
-                            self->Within(kWelcomeWithin, "no welcome within 3 s");
-                            self->owner_->OnUp(self.get());
-                            self->Kick();
-                            self->Read();
-                          });
+    stream_.socket().async_connect(targets_[index],
+                                   [self = shared_from_this(), index](const error_code& failed) {
+                                     if (self->owner_ == nullptr) return;
+                                     if (failed) {
+                                       self->last_error_ = "connecting: " + failed.message();
+                                       return self->Try(index + 1);
+                                     }
+                                     self->Within(kWelcomeWithin, "no welcome within 3 s");
+                                     self->Connected();
+                                   });
+  }
+
+  void Connected() {
+    if (!stream_.tls()) return Begin();
+    stream_.Handshake(TlsSide::kClient, [self = shared_from_this()](const error_code& failed) {
+      if (self->owner_ == nullptr) return;
+      if (failed) return self->Fail("TLS: " + failed.message());
+      self->Begin();
+    });
+  }
+
+  void Begin() {
+    up_ = true;
+    owner_->OnUp(this);
+    Kick();
+    Read();
   }
 
   void Read() {
-    socket_.async_read_some(boost::asio::buffer(in_),
+    stream_.async_read_some(boost::asio::buffer(in_),
                             [self = shared_from_this()](const error_code& error, size_t size) {
                               if (self->owner_ == nullptr) return;
                               if (error) return self->Fail("reading: " + error.message());
@@ -173,7 +191,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   tcp::resolver resolver_;
-  stream_protocol::socket socket_;
+  ByteStream stream_;
   boost::asio::steady_timer deadline_;
   Owner* owner_;  // null: nobody cares any more
   std::string interface_;
@@ -215,7 +233,8 @@ class Client final : public StreamClient, public Connection::Owner {
       // One that is due already comes without an error, also after we have gone.
       if (cancelled || alive.expired()) return;
       // It may fail at once, and be let go while it still runs.
-      const auto connection = std::make_shared<Connection>(io_, this);
+      const auto connection =
+          std::make_shared<Connection>(io_, options_.gateway.tls ? options_.tls : nullptr, this);
       connection_ = connection;
       connection->Start(options_.gateway, options_.interface);
     });

@@ -15,6 +15,8 @@
 
 namespace sentinel {
 
+class TlsContext;
+
 class StreamListener {
  public:
   virtual ~StreamListener() = default;
@@ -30,6 +32,7 @@ struct StreamClientOptions {
   std::string interface;  // name or address that connections leave by; empty: as routed
   Hello hello;
   uint64_t seed = 0;
+  std::shared_ptr<TlsContext> tls{};  // for a tls: gateway, which is not called without
 };
 
 class StreamClient {

@@ -19,6 +19,7 @@
 #include <boost/asio/write.hpp>
 
 #include "base/clock.h"
+#include "http/byte_stream.h"
 #include "wire/agent_stream.h"
 
 namespace sentinel {
@@ -27,7 +28,7 @@ namespace {
 using boost::asio::generic::stream_protocol;
 using boost::system::error_code;
 
-constexpr size_t kReadBytes = 64 * 1024;
+constexpr size_t kReadBytes = 16 * 1024;
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 constexpr auto kTick = std::chrono::seconds(1);
 
@@ -41,8 +42,9 @@ class Link;
 class Server final : public AgentServer {
  public:
   Server(boost::asio::io_context& io, AgentLimits limits, std::string gateway_id,
-         AgentListener* listener)
+         AgentListener* listener, std::shared_ptr<TlsContext> tls)
       : io_(io),
+        tls_(std::move(tls)),
         limits_(limits),
         gateway_id_(std::move(gateway_id)),
         listener_(listener),
@@ -73,11 +75,14 @@ class Server final : public AgentServer {
     boost::asio::basic_socket_acceptor<stream_protocol> socket;
     boost::asio::steady_timer pause;
     std::string unix_path;
+    bool tls = false;
   };
+  int Strangers() const;
   void Accept(Acceptor& acceptor);
   void Tick();
 
   boost::asio::io_context& io_;
+  std::shared_ptr<TlsContext> tls_;
   AgentLimits limits_;
   std::string gateway_id_;
   AgentListener* listener_;
@@ -90,16 +95,26 @@ class Server final : public AgentServer {
 
 class Link final : public std::enable_shared_from_this<Link> {
  public:
-  Link(stream_protocol::socket socket, std::string peer, Server* server)
-      : socket_(std::move(socket)), peer_(std::move(peer)), server_(server) {
-    heard_ = MonotonicNow();
+  Link(stream_protocol::socket socket, std::shared_ptr<TlsContext> tls, std::string peer,
+       Server* server)
+      : stream_(std::move(socket), std::move(tls)), peer_(std::move(peer)), server_(server) {
+    began_ = heard_ = MonotonicNow();
+  }
+
+  void Start() {
+    if (!stream_.tls()) return Read();
+    stream_.Handshake(TlsSide::kServer, [self = shared_from_this()](error_code error) {
+      if (self->server_ == nullptr) return;
+      if (error) return self->Close("TLS: " + error.message());
+      self->Read();
+    });
   }
 
   const std::string& agent() const { return agent_; }
   void set_agent(std::string agent) { agent_ = std::move(agent); }
 
   void Read() {
-    socket_.async_read_some(boost::asio::buffer(in_),
+    stream_.async_read_some(boost::asio::buffer(in_),
                             [self = shared_from_this()](error_code error, size_t size) {
                               if (self->server_ == nullptr) return;
                               if (error) return self->Close("");
@@ -119,9 +134,11 @@ class Link final : public std::enable_shared_from_this<Link> {
   }
 
   void Tick(Instant now) {
-    if (server_ != nullptr && now - heard_ > server_->limits().silence_max) {
-      Close("nothing heard for too long");
+    if (server_ == nullptr) return;
+    if (agent_.empty() && now - began_ > server_->limits().hello_within) {
+      return Close("it has not said who it is in time");
     }
+    if (now - heard_ > server_->limits().silence_max) Close("nothing heard for too long");
   }
 
   // `why`: of a refusal; empty: it went by itself.
@@ -129,19 +146,25 @@ class Link final : public std::enable_shared_from_this<Link> {
     if (server_ == nullptr) return;
     Server* server = std::exchange(server_, nullptr);
     error_code ignored;
-    socket_.close(ignored);
+    stream_.socket().close(ignored);
     if (!why.empty()) server->Refuse(agent_.empty() ? peer_ : agent_, why);
     server->Gone(shared_from_this());
   }
   void Abandon() {
     server_ = nullptr;
     error_code ignored;
-    socket_.close(ignored);
+    stream_.socket().close(ignored);
   }
 
  private:
   void Take(size_t size) {
     heard_ = MonotonicNow();
+    if (agent_.empty()) {
+      stranger_bytes_ += size;
+      if (stranger_bytes_ > server_->limits().stranger_bytes_max + kReadBytes) {
+        return Close("it does not begin with Hello");
+      }
+    }
     Status appended = frames_.Append(std::string_view(in_.data(), size));
     std::string payload;
     // What came whole before the broken length still counts.
@@ -164,7 +187,7 @@ class Link final : public std::enable_shared_from_this<Link> {
     if (writing_ || out_.empty()) return;
     writing_ = true;
     sending_ = std::exchange(out_, {});
-    boost::asio::async_write(socket_, boost::asio::buffer(sending_),
+    boost::asio::async_write(stream_, boost::asio::buffer(sending_),
                              [self = shared_from_this()](error_code error, size_t) {
                                self->writing_ = false;
                                if (self->server_ == nullptr) return;
@@ -173,7 +196,7 @@ class Link final : public std::enable_shared_from_this<Link> {
                              });
   }
 
-  stream_protocol::socket socket_;
+  ByteStream stream_;
   std::string peer_;
   Server* server_;  // none: closed
   std::string agent_;
@@ -182,6 +205,8 @@ class Link final : public std::enable_shared_from_this<Link> {
   std::string out_;
   std::string sending_;
   bool writing_ = false;
+  size_t stranger_bytes_ = 0;
+  Instant began_;
   Instant heard_;
 };
 
@@ -193,6 +218,7 @@ Server::~Server() {
 }
 
 Status Server::Open(const Endpoint& endpoint) {
+  if (endpoint.tls && tls_ == nullptr) return ListenError(endpoint, "there is no certificate");
   auto acceptor = std::make_unique<Acceptor>(io_);
   stream_protocol::endpoint address;
   error_code error;
@@ -221,6 +247,7 @@ Status Server::Open(const Endpoint& endpoint) {
   }
   acceptor->socket.bind(address, error);
   if (error) return ListenError(endpoint, error.message());
+  acceptor->tls = endpoint.tls;
   if (endpoint.unix_socket) acceptor->unix_path = endpoint.host;
   acceptor->socket.listen(boost::asio::socket_base::max_listen_connections, error);
   if (error) return ListenError(endpoint, error.message());
@@ -249,14 +276,21 @@ void Server::Accept(Acceptor& acceptor) {
     }
     if (connections() >= limits_.connections_max) {
       listener_->OnAgentRefused("new connection", "too many connections");
+    } else if (Strangers() >= limits_.strangers_max) {
+      listener_->OnAgentRefused("new connection", "too many that have not said who they are");
     } else {
       std::string peer = acceptor.unix_path.empty() ? "tcp" : "unix";
-      auto link = std::make_shared<Link>(std::move(socket), std::move(peer), this);
+      auto link = std::make_shared<Link>(std::move(socket), acceptor.tls ? tls_ : nullptr,
+                                         std::move(peer), this);
       links_.insert(link);
-      link->Read();
+      link->Start();
     }
     Accept(acceptor);
   });
+}
+
+int Server::Strangers() const {
+  return static_cast<int>(links_.size()) - static_cast<int>(by_agent_.size());
 }
 
 bool Server::Introduce(const std::shared_ptr<Link>& link, const Hello& hello) {
@@ -310,8 +344,10 @@ void Server::Tick() {
 Result<std::unique_ptr<AgentServer>> AgentServer::Listen(boost::asio::io_context& io,
                                                          const std::vector<Endpoint>& endpoints,
                                                          AgentLimits limits, std::string gateway_id,
-                                                         AgentListener* listener) {
-  auto server = std::make_unique<Server>(io, limits, std::move(gateway_id), listener);
+                                                         AgentListener* listener,
+                                                         std::shared_ptr<TlsContext> tls) {
+  auto server =
+      std::make_unique<Server>(io, limits, std::move(gateway_id), listener, std::move(tls));
   for (const Endpoint& endpoint : endpoints) TRY(server->Open(endpoint));
   server->Begin();
   return std::unique_ptr<AgentServer>(std::move(server));

@@ -20,10 +20,15 @@
 namespace sentinel {
 
 struct AgentLimits {
-  int connections_max = 4096;       // beyond: closed at once
+  int connections_max = 4096;             // beyond: closed at once
+  int strangers_max = 1024;               // of those, before their Hello; beyond: closed at once
+  size_t stranger_bytes_max = 64 * 1024;  // of what comes before a Hello is whole
+  Duration hello_within = std::chrono::seconds(5);  // TLS included
   size_t out_bytes_max = 4u << 20;  // queued for one agent; beyond: it is too slow, dropped
   Duration silence_max = std::chrono::seconds(15);  // then the connection is closed
 };
+
+class TlsContext;
 
 class AgentListener {
  public:
@@ -37,11 +42,12 @@ class AgentListener {
 
 class AgentServer {
  public:
-  // `listener` outlives it.
+  // `listener` outlives it. Agents at tls: endpoints go through `tls`, which is then needed.
   static Result<std::unique_ptr<AgentServer>> Listen(boost::asio::io_context& io,
                                                      const std::vector<Endpoint>& endpoints,
                                                      AgentLimits limits, std::string gateway_id,
-                                                     AgentListener* listener);
+                                                     AgentListener* listener,
+                                                     std::shared_ptr<TlsContext> tls = nullptr);
   virtual ~AgentServer() = default;
 
   // False if that agent is not connected or too slow.

@@ -5,10 +5,11 @@
 #include <map>
 #include <string>
 
+#include "gateway/admission.h"
 #include "gateway/agents.h"
 #include "gateway/deliveries.h"
 #include "gateway/intake.h"
-#include "http/key_file.h"
+#include "http/request_authenticator.h"
 #include "http/server.h"
 #include "incident/incident_book.h"
 #include "store/store.h"
@@ -28,7 +29,9 @@ struct ApiDeps {
   Agents& agents;
   Deliveries& deliveries;
   Intake& intake;
-  const std::map<std::string, KeyPair>& keys;  // by terminal
+  RequestAuthenticator& authenticator;
+  const Admission& admission;
+  const std::map<std::string, KeyRing>& keys;  // by terminal
   const AlertMapping& alerts;
   std::function<void()> turn;
   std::function<bool()> ready;

@@ -4,10 +4,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "gateway/api_routes.h"
 #include "gateway/log_value.h"
-#include "wire/terminal_json.h"
 
 namespace sentinel {
 namespace {
@@ -47,35 +45,19 @@ Result<AckBody> ParseAck(const std::string& body, WallTime now) {
   return ack;
 }
 
-// The bytes are verified before they are read: the key header says with whose secret.
-const KeyPair* Verified(const ApiDeps& deps, const HttpRequest& request, std::string* error) {
-  std::string_view key = request.Header("X-API-Key");
-  std::string_view timestamp = request.Header("X-Timestamp");
-  std::string_view signature = request.Header("X-Signature");
-  *error = "the key is not known";
-  for (const auto& [name, pair] : deps.keys) {
-    if (!ConstantTimeEqual(pair.key, key)) continue;
-    Status verified = VerifyV1(pair.secret, timestamp, request.body, signature, WallNow());
-    if (verified.ok()) return &pair;
-    *error = verified.error().message;
-  }
-  return nullptr;
-}
-
 void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& responder) {
-  std::string why;
-  const KeyPair* pair = Verified(deps, request, &why);
-  if (pair == nullptr) {
+  Moment now = MomentNow();
+  if (request.signer == nullptr) {
+    const std::string why = request.signer_error.empty() ? "not signed" : request.signer_error;
     spdlog::warn("event=ack_refused peer={} why={}", LogValue(request.peer), LogValue(why));
     return responder->Send(TextResponse(401, "Unauthorized: " + why + "\n"));
   }
-  Moment now = MomentNow();
   Result<AckBody> ack = ParseAck(request.body, now.wall);
   if (!ack.ok()) {
     return responder->Send(TextResponse(400, "Bad Request: " + ack.error().message + "\n"));
   }
   auto keys = deps.keys.find(ack->terminal);
-  if (keys == deps.keys.end() || keys->second.secret != pair->secret) {
+  if (keys == deps.keys.end() || !keys->second.Holds(request.signer->key, now.wall)) {
     return responder->Send(TextResponse(403, "Forbidden: that is not this terminal's key\n"));
   }
   int count = deps.book.Acknowledge(ack->terminal, ack->incidents, "button", ack->pressed, now);
@@ -89,6 +71,9 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
 void AddButtonRoutes(HttpRouter* router, const ApiShared& deps) {
   router->Add("POST", "/api/v1/ack", [deps](const HttpRequest& request, const Responder& r) {
     PostAck(*deps, request, r);
+  });
+  router->Add("GET", "/api/v1/time", [deps](const HttpRequest& request, const Responder& r) {
+    r->Send(deps->authenticator.Time(request, MomentNow()));
   });
 }
 

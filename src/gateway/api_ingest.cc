@@ -108,12 +108,14 @@ void PostCloudEvents(const ApiDeps& deps, const HttpRequest& request, Responder 
 }  // namespace
 
 void AddIngestRoutes(HttpRouter* router, const ApiShared& deps) {
-  router->Add("POST", "/api/v1/alertmanager", [deps](const HttpRequest& request, Responder r) {
-    PostAlerts(*deps, request, std::move(r));
-  });
-  router->Add("POST", "/api/v1/cloudevents", [deps](const HttpRequest& request, Responder r) {
-    PostCloudEvents(*deps, request, std::move(r));
-  });
+  AddForSenders(router, deps, "/api/v1/alertmanager",
+                [deps](const HttpRequest& request, Responder r) {
+                  PostAlerts(*deps, request, std::move(r));
+                });
+  AddForSenders(router, deps, "/api/v1/cloudevents",
+                [deps](const HttpRequest& request, Responder r) {
+                  PostCloudEvents(*deps, request, std::move(r));
+                });
 }
 
 }  // namespace sentinel

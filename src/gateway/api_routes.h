@@ -19,6 +19,10 @@ inline std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// A POST for who may send events; 401 and 403 for others.
+void AddForSenders(HttpRouter* router, const ApiShared& deps, std::string path,
+                   HttpHandler handler);
+
 void AddEventRoutes(HttpRouter* router, const ApiShared& deps);
 void AddIngestRoutes(HttpRouter* router, const ApiShared& deps);
 void AddButtonRoutes(HttpRouter* router, const ApiShared& deps);

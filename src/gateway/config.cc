@@ -95,11 +95,13 @@ bool Known(const GatewayConfig& config, const std::string& terminal) {
 void ReadTerminal(TomlReader* reader, GatewayConfig* config) {
   TerminalConfig terminal;
   std::string address;
-  std::string protocol;
   reader->Name("name", &terminal.name);
   reader->Text("address", &address);
   reader->Text("key_file", &terminal.key_file);
-  reader->Choice<std::string>("protocol", {{"v1", "v1"}}, &protocol);
+  reader->Choice<SignatureUse>(
+      "protocol",
+      {{"auto", SignatureUse::kAuto}, {"v1", SignatureUse::kV1Only}, {"v2", SignatureUse::kV2Only}},
+      &terminal.signature);
   const Result<Endpoint> endpoint = ParseEndpoint(address, kTerminalPort);
   if (endpoint.ok()) {
     terminal.address = *endpoint;
@@ -308,6 +310,18 @@ GatewayConfig DefaultGatewayConfig() {
   return config;
 }
 
+std::vector<Endpoint> ServedEndpoints(const GatewayConfig& config) {
+  std::vector<Endpoint> served = config.listen;
+  served.insert(served.end(), config.agents.begin(), config.agents.end());
+  return served;
+}
+
+std::vector<Endpoint> CalledEndpoints(const GatewayConfig& config) {
+  std::vector<Endpoint> called;
+  for (const TerminalConfig& terminal : config.terminals) called.push_back(terminal.address);
+  return called;
+}
+
 Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file) {
   TomlReader reader = TRY(TomlReader::Parse(text, file));
   std::vector<HostEntry> hosts;
@@ -327,6 +341,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   std::string inventory;
   reader.Text("inventory", &inventory);
   reader.Sections("terminals", [&](TomlReader& terminal) { ReadTerminal(&terminal, &config); });
+  ReadIngest(&reader, &config.ingest);
   reader.Sections("routes", [&](TomlReader& route) { ReadRoute(&route, &config); });
   ReadOutputs(&reader, &config.outputs);
   ReadAlerts(&reader, &config.alerts);
@@ -347,6 +362,8 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("ring", [&](TomlReader& ring) { ReadRing(&ring, &config.incidents.ring); });
   reader.Section("voice", [&](TomlReader& voice) { ReadVoice(&voice, &config); });
   reader.Section("delivery", [&](TomlReader& pace) { ReadDelivery(&pace, &config.delivery); });
+  ReadTls(&reader, &config.tls);
+  CheckTls(&reader, config.tls, ServedEndpoints(config), CalledEndpoints(config));
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {
     if (!terminal.key_file.empty() || !config.key_file.empty()) continue;

@@ -7,10 +7,13 @@
 
 #include "base/result.h"
 #include "correlate/correlator.h"
+#include "gateway/admission_config.h"
 #include "gateway/alert_config.h"
 #include "gateway/delivery_pace.h"
 #include "gateway/output_config.h"
 #include "http/message.h"
+#include "http/request_authenticator.h"
+#include "http/tls_config.h"
 #include "incident/incident_book.h"
 #include "incident/site.h"
 
@@ -23,6 +26,7 @@ struct TerminalConfig {
   std::string name;
   Endpoint address;
   std::string key_file;  // empty: the gateway's
+  SignatureUse signature = SignatureUse::kAuto;
 };
 
 struct GatewayConfig {
@@ -31,6 +35,8 @@ struct GatewayConfig {
   std::string state_dir = "/var/lib/gpu-sentinel";
   std::string key_file;
   std::vector<TerminalConfig> terminals;
+  IngestConfig ingest;
+  TlsConfig tls;
   std::vector<Route> routes;
   std::vector<HostEntry> hosts;
   std::vector<OutputConfig> outputs;
@@ -43,6 +49,10 @@ struct GatewayConfig {
   IncidentPolicy incidents;
   DeliveryPace delivery;
 };
+
+// The endpoints of it that are listened on, and those that are called.
+std::vector<Endpoint> ServedEndpoints(const GatewayConfig& config);
+std::vector<Endpoint> CalledEndpoints(const GatewayConfig& config);
 
 // Errors say file:line:column and what is allowed there. The inventory that a configuration names
 // is read with it.

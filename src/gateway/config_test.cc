@@ -41,6 +41,11 @@ protocol = "v1"
 name = "office"
 address = "10.0.0.10:8090"
 key_file = "/etc/o"
+[ingest]
+open_to = "nobody"
+[[senders]]
+name = "slurm"
+key_file = "/etc/s"
 [[routes]]
 rack = "A03"
 level = "P0"
@@ -69,6 +74,10 @@ text_zh = "风扇"
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->agents[1].ToString(), "10.0.0.1:8081");
   EXPECT_EQ(config->terminals[0].address.ToString(), "10.0.0.9:80");
+  EXPECT_EQ(config->terminals[0].signature, SignatureUse::kV1Only);
+  EXPECT_EQ(config->terminals[1].signature, SignatureUse::kAuto);
+  EXPECT_EQ(config->ingest.open_to, OpenTo::kNobody);
+  EXPECT_EQ(config->ingest.senders.at(0).name, "slurm");
   EXPECT_EQ(config->routes[0].level, Severity::kP0);
   EXPECT_EQ(config->routes[0].jobs, std::vector<std::string>{"slurm:77.*"});
   EXPECT_EQ(config->detection.late_history_min, 5u);

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "http/client.h"
-#include "wire/terminal_json.h"
 
 namespace sentinel {
 namespace {
@@ -59,11 +57,17 @@ void Deliveries::Add(TerminalSettings settings) {
 }
 
 void Deliveries::Drive(Terminal& terminal, TerminalSettings settings) {
+  const bool proven = terminal.client != nullptr && terminal.client->proven();
   terminal.settings = settings;
+  terminal.client = MakeTerminalClient(io_, settings);
+  if (proven) terminal.client->RememberProven();
+  terminal.client->OnProven([this, alive = alive_, name = settings.name] {
+    if (*alive && on_proven_) on_proven_(name);
+  });
   settings.kind = TerminalKind::kSentinel;
-  terminal.sentinel = std::make_shared<TerminalDriver>(io_, settings);
+  terminal.sentinel = std::make_shared<TerminalDriver>(terminal.client, settings);
   settings.kind = TerminalKind::kPlain;
-  terminal.plain = std::make_shared<TerminalDriver>(io_, settings);
+  terminal.plain = std::make_shared<TerminalDriver>(terminal.client, settings);
 }
 
 void Deliveries::Reconfigure(std::vector<TerminalSettings> terminals, DeliveryPace pace,
@@ -200,14 +204,19 @@ std::string Deliveries::PingBody(const std::string& name) const {
 }
 
 void Deliveries::Ping(const std::string& name) {
-  const Terminal& terminal = terminals_.at(name);
+  std::shared_ptr<SignedClient> client = terminals_.at(name).client;
+  HttpRequest request;
+  request.method = "POST";
+  request.path = "/api/v1/ping";
+  request.body = PingBody(name);
+  request.headers["Content-Type"] = "application/json";
   HttpRequestOptions options;
   options.timeout = kPingTimeout;
-  HttpFetch(io_, terminal.settings.endpoint,
-            terminal.sentinel->SignedPost("/api/v1/ping", PingBody(name)), options,
-            [this, alive = alive_, name](const HttpOutcome& outcome) {
-              if (*alive) Ponged(name, outcome);
-            });
+  // It is kept until it has answered: another configuration may bring another client.
+  client->Fetch(std::move(request), options,
+                [this, alive = alive_, name, client](const HttpOutcome& outcome) {
+                  if (*alive) Ponged(name, outcome);
+                });
 }
 
 void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
@@ -226,7 +235,6 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
     if (status == 404 || status == 405 || status == 501) terminal.kind = Kind::kPlain;
     Heard(terminal, now);
     if (status == 401 || status == 403) {
-      terminal.sentinel->LearnClock(*outcome.response);
       terminal.error = "it refuses our key or our clock: answered " + std::to_string(status);
     }
   } else {
@@ -257,6 +265,16 @@ void Deliveries::CheckBoot(Terminal& terminal, const std::string& pong, Moment n
 void Deliveries::RememberBoot(const std::string& terminal, const std::string& boot_id) {
   auto it = terminals_.find(terminal);
   if (it != terminals_.end()) it->second.boot_id = boot_id;
+}
+
+void Deliveries::RememberProven(const std::string& terminal) {
+  auto it = terminals_.find(terminal);
+  if (it != terminals_.end()) it->second.client->RememberProven();
+}
+
+bool Deliveries::Proven(const std::string& terminal) const {
+  auto it = terminals_.find(terminal);
+  return it != terminals_.end() && it->second.client->proven();
 }
 
 void Deliveries::Heard(Terminal& terminal, Moment now) {

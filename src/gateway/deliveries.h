@@ -63,6 +63,14 @@ class Deliveries {
     on_boot_ = std::move(told);
   }
 
+  // Which terminals have proven to know signature v2, in an earlier process and now for the first
+  // time: they are never spoken to with v1 alone again.
+  void RememberProven(const std::string& terminal);
+  bool Proven(const std::string& terminal) const;
+  void OnProven(std::function<void(const std::string& terminal)> told) {
+    on_proven_ = std::move(told);
+  }
+
   std::vector<TerminalStatus> Status() const;
   const Outbox& outbox() const { return outbox_; }
 
@@ -71,6 +79,7 @@ class Deliveries {
   struct Terminal {
     TerminalSettings settings;
     // Shared with the attempts under way: another configuration ends none of them.
+    std::shared_ptr<SignedClient> client;
     std::shared_ptr<TerminalDriver> sentinel;
     std::shared_ptr<TerminalDriver> plain;
     std::unique_ptr<boost::asio::steady_timer> ping_timer;
@@ -101,6 +110,7 @@ class Deliveries {
   Outbox outbox_;
   std::map<std::string, Terminal> terminals_;
   std::function<void(const std::string&, const std::string&)> on_boot_;
+  std::function<void(const std::string&)> on_proven_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -20,6 +20,7 @@
 #include "gateway/keeper.h"
 #include "gateway/log_value.h"
 #include "gateway/state_lock.h"
+#include "http/request_authenticator.h"
 #include "http/server.h"
 #include "web/flap_json.h"
 #include "web/incident_json.h"
@@ -38,9 +39,12 @@ constexpr size_t kBatchRows = 1024;
 constexpr int kRoundsMax = 16;
 // Lines about incidents between two ticks; beyond it they are counted, and their number is logged.
 constexpr uint64_t kIncidentLinesMax = 200;
+// Of signed requests; beyond it the time they may be on their way becomes shorter.
+constexpr size_t kNoncesMax = 131'072;
 constexpr const char* kMuteNote = "mute/";        // + terminal: until when it is silent, RFC 3339
 constexpr const char* kSilenceNote = "silence/";  // + id: docs/formats/silences.md
 constexpr const char* kFlapNote = "flap/";        // + 16 hex digits of the hash of the source
+constexpr const char* kProvenNote = "v2/";        // + terminal: it has answered with signature v2
 constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
 Site SiteOf(const GatewayConfig& config) {
@@ -63,20 +67,26 @@ std::string NeedsAStart(const GatewayConfig& now, const GatewayConfig& then) {
   if (now.agents != then.agents) return "agents";
   if (now.state_dir != then.state_dir) return "state_dir";
   if (now.timezone != then.timezone) return "site.timezone";
+  if (now.tls != then.tls) return "tls";
   return "";
 }
 
-Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayConfig& config,
-                                                    SampleKey sample_key);
+// All that others prove themselves to us with, and we to them.
+struct Credentials {
+  std::vector<TerminalSettings> terminals;
+  std::map<std::string, KeyRing> senders;  // by name
+  TlsContexts tls;
+};
+Result<Credentials> LoadCredentials(const GatewayConfig& config, SampleKey sample_key);
 
 class GatewayOnLoop final : public Gateway, public AgentListener {
  public:
-  GatewayOnLoop(boost::asio::io_context& io, GatewayOptions options,
-                std::vector<TerminalSettings> terminals, std::vector<OutputSettings> outputs,
-                StateLock lock, std::unique_ptr<Store> store)
+  GatewayOnLoop(boost::asio::io_context& io, GatewayOptions options, Credentials credentials,
+                std::vector<OutputSettings> outputs, StateLock lock, std::unique_ptr<Store> store)
       : io_(io),
         config_(std::move(options.config)),
         sample_key_(options.sample_key),
+        tls_(credentials.tls),
         id_(Sha256Hex(std::to_string(WallNow().since_epoch.count()) + "/" +
                       std::to_string(MonotonicNow().since_boot.count()))
                 .substr(0, 12)),
@@ -85,7 +95,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
         lock_(std::move(lock)),
         store_(std::move(store)),
         keeper_(book_, *store_),
-        deliveries_(io, terminals, config_.delivery, book_, metrics_, [this] { Turn(); }),
+        deliveries_(io, credentials.terminals, config_.delivery, book_, metrics_,
+                    [this] { Turn(); }),
         outputs_(io, std::move(outputs), std::move(options.output_retry), book_, metrics_,
                  [this] { TurnSoon(); }),
         intake_(io,
@@ -93,9 +104,11 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
                  [this](const std::string& host) { return agents_.Presence(host); },
                  [this] { Turn(); }, [this] { TurnSoon(); }},
                 id_ + "-"),
+        authenticator_({{std::string(kGatewayAudience), id_, kNoncesMax}}, {}, MomentNow()),
+        admission_(config_.ingest.open_to, {}),
         wake_(io),
         tick_(io) {
-    TakeKeys(terminals);
+    TakeKeys(std::move(credentials));
     ReloadDone(true);
   }
 
@@ -108,18 +121,23 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
     TRY(Restore());
     for (const Endpoint& endpoint : config_.listen) {
       std::unique_ptr<HttpServer> server = TRY(HttpServer::Listen(
-          io_, endpoint, {}, [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
-            router_(std::move(request), std::move(responder));
-          }));
+          io_, endpoint, {},
+          SignAnswers(authenticator_,
+                      [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
+                        authenticator_.Identify(&request, MomentNow());
+                        router_(std::move(request), std::move(responder));
+                      }),
+          tls_.server));
       if (http_port_ == 0) http_port_ = server->port();
       servers_.push_back(std::move(server));
     }
-    agent_server_ = TRY(AgentServer::Listen(io_, config_.agents, {}, id_, this));
+    agent_server_ = TRY(AgentServer::Listen(io_, config_.agents, {}, id_, this, tls_.server));
     AddRoutes();
     ready_ = true;
     Turn();
     outputs_.CatchUp();
     Tick();
+    WarnOfDoors();
     if (keys_.empty()) {
       spdlog::warn(
           "event=no_terminals what=\"no [[terminals]] are configured: incidents are kept "
@@ -143,7 +161,9 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
  private:
   Status Apply(GatewayConfig fresh);
   void ReloadDone(bool taken);
-  void TakeKeys(const std::vector<TerminalSettings>& terminals);
+  void TakeKeys(Credentials credentials);
+  void WarnOfDoors() const;
+  void RestoreProven(const std::string& terminal);
   StoreContents Loaded();
   Status Restore();
   void AddRoutes();
@@ -164,6 +184,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   boost::asio::io_context& io_;
   GatewayConfig config_;
   SampleKey sample_key_;
+  TlsContexts tls_;
   std::string id_;
   GatewayMetrics metrics_;
   IncidentBook book_;
@@ -176,7 +197,9 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   Outputs outputs_;
   Intake intake_;
   HttpRouter router_;
-  std::map<std::string, KeyPair> keys_;  // by terminal
+  std::map<std::string, KeyRing> keys_;  // by terminal
+  RequestAuthenticator authenticator_;
+  Admission admission_;
   std::vector<std::unique_ptr<HttpServer>> servers_;
   std::unique_ptr<AgentServer> agent_server_;
   boost::asio::steady_timer wake_;
@@ -241,6 +264,8 @@ Status GatewayOnLoop::Restore() {
   for (const auto& [name, boot_id] : contents.notes) {
     if (name.starts_with(kBootNote)) {
       deliveries_.RememberBoot(name.substr(std::string(kBootNote).size()), boot_id);
+    } else if (name.starts_with(kProvenNote)) {
+      RestoreProven(name.substr(std::string(kProvenNote).size()));
     } else if (name.starts_with(kMuteNote)) {
       RestoreMute(name.substr(std::string(kMuteNote).size()), boot_id, now);
     }
@@ -249,9 +274,50 @@ Status GatewayOnLoop::Restore() {
     Turn();  // what is sent again is queued for the disk first
     store_->PutNote({kBootNote + terminal, boot_id}, {});
   });
+  deliveries_.OnProven([this](const std::string& terminal) {
+    spdlog::info("event=terminal_signs_v2 terminal={} what=\"v1 alone is not believed any more\"",
+                 terminal);
+    RestoreProven(terminal);
+    store_->PutNote({kProvenNote + terminal, "yes"}, {});
+  });
   spdlog::info("event=restored incidents={} open={} event_ids={}", count, book_.open(),
                contents.event_ids.size());
   return {};
+}
+
+// Somebody who listens on the network and gives nobody a key wonders where the events are; and who
+// lets anybody be an agent is to know it.
+void GatewayOnLoop::WarnOfDoors() const {
+  auto local = [](const Endpoint& endpoint) {
+    return endpoint.unix_socket || endpoint.host.starts_with("127.") || endpoint.host == "::1" ||
+           endpoint.host == "localhost";
+  };
+  const bool certified = config_.tls.clients == ClientCertificates::kRequired;
+  for (const Endpoint& endpoint : config_.agents) {
+    if (local(endpoint) || (endpoint.tls && certified)) continue;
+    spdlog::warn(
+        "event=agents_open listen={} what=\"whoever reaches it may be an agent: tls: and clients = "
+        "required let in only those with a certificate\"",
+        endpoint.ToString());
+  }
+  if (config_.ingest.open_to == OpenTo::kNetwork) {
+    spdlog::warn("event=ingest_open what=\"whoever reaches us may post events: ingest.open_to\"");
+    return;
+  }
+  for (const Endpoint& endpoint : config_.listen) {
+    if (local(endpoint) || !config_.ingest.senders.empty()) continue;
+    if (endpoint.tls && config_.tls.clients != ClientCertificates::kNone) continue;
+    spdlog::warn(
+        "event=ingest_closed listen={} what=\"from other hosts events are taken signed, and there "
+        "are no [[senders]]: they get 401\"",
+        endpoint.ToString());
+  }
+}
+
+void GatewayOnLoop::RestoreProven(const std::string& terminal) {
+  deliveries_.RememberProven(terminal);
+  auto keys = keys_.find(terminal);
+  if (keys != keys_.end()) authenticator_.RememberProven(keys->second);
 }
 
 void GatewayOnLoop::RestoreMute(const std::string& terminal, const std::string& until, Moment now) {
@@ -330,16 +396,9 @@ void GatewayOnLoop::KeepActs(const IncidentBook::Actions& actions) {
 }
 
 void GatewayOnLoop::AddRoutes() {
-  ApiDeps deps{book_,
-               *store_,
-               metrics_,
-               agents_,
-               deliveries_,
-               intake_,
-               keys_,
-               config_.alerts,
-               [this] { Turn(); },
-               [this] { return ready_; }};
+  ApiDeps deps{book_,       *store_,        metrics_,           agents_,
+               deliveries_, intake_,        authenticator_,     admission_,
+               keys_,       config_.alerts, [this] { Turn(); }, [this] { return ready_; }};
   AddApiRoutes(&router_, std::move(deps));
 }
 
@@ -365,9 +424,17 @@ void GatewayOnLoop::ReloadDone(bool taken) {
   if (taken) metrics_.reload_time->Set(static_cast<double>(WallNow().since_epoch.count()) / 1000.0);
 }
 
-void GatewayOnLoop::TakeKeys(const std::vector<TerminalSettings>& terminals) {
+void GatewayOnLoop::TakeKeys(Credentials credentials) {
   keys_.clear();
-  for (const TerminalSettings& terminal : terminals) keys_[terminal.name] = terminal.keys;
+  std::vector<KeyRing> rings;
+  for (const TerminalSettings& terminal : credentials.terminals) {
+    keys_[terminal.name] = terminal.keys;
+    rings.push_back(terminal.keys);
+    if (deliveries_.Proven(terminal.name)) authenticator_.RememberProven(terminal.keys);
+  }
+  for (const auto& [name, ring] : credentials.senders) rings.push_back(ring);
+  authenticator_.Reconfigure(std::move(rings));
+  admission_ = Admission(config_.ingest.open_to, std::move(credentials.senders));
 }
 
 // Whatever can be wrong is found before anything is changed.
@@ -377,11 +444,15 @@ Status GatewayOnLoop::Apply(GatewayConfig fresh) {
     return Error{ErrorCode::kInvalidArgument,
                  key + " cannot be changed while the gateway runs: start it anew"};
   }
-  std::vector<TerminalSettings> terminals = TRY(LoadTerminals(fresh, sample_key_));
+  Credentials credentials = TRY(LoadCredentials(fresh, sample_key_));
   std::vector<OutputSettings> outputs = TRY(LoadOutputs(fresh.outputs));
   Moment now = MomentNow();
   config_ = std::move(fresh);
-  TakeKeys(terminals);
+  // Certificates are read at the start; a terminal that is the first behind TLS brings the CA in.
+  if (tls_.client == nullptr) tls_.client = credentials.tls.client;
+  for (TerminalSettings& terminal : credentials.terminals) terminal.tls = tls_.client;
+  std::vector<TerminalSettings> terminals = credentials.terminals;
+  TakeKeys(std::move(credentials));
   correlator_.Reconfigure(config_.detection);
   deliveries_.Reconfigure(std::move(terminals), config_.delivery, now);
   deliveries_.Pump(now);  // the book hears of what was given up
@@ -657,37 +728,40 @@ void GatewayOnLoop::Log(const IncidentBook::Change& change) {
   spdlog::info("{}", line);
 }
 
-Result<std::vector<TerminalSettings>> LoadTerminals(const GatewayConfig& config,
-                                                    SampleKey sample_key) {
-  std::vector<TerminalSettings> terminals;
+Result<Credentials> LoadCredentials(const GatewayConfig& config, SampleKey sample_key) {
+  Credentials credentials;
+  credentials.tls = TRY(OpenTls(config.tls, ServedEndpoints(config), CalledEndpoints(config)));
   // Also where no terminal uses it yet: a key that cannot be read is found now, not with the first.
-  if (!config.key_file.empty()) {
-    TRY(LoadKeyFile(config.key_file, sample_key));
-  }
+  if (!config.key_file.empty()) TRY(LoadKeys(config.key_file, sample_key));
   for (const TerminalConfig& terminal : config.terminals) {
     TerminalSettings settings;
     settings.name = terminal.name;
     settings.endpoint = terminal.address;
+    settings.signature = terminal.signature;
     settings.attempt_timeout = config.delivery.attempt_timeout;
     settings.connect_timeout = std::min(settings.connect_timeout, settings.attempt_timeout);
-    settings.keys = TRY(
-        LoadKeyFile(terminal.key_file.empty() ? config.key_file : terminal.key_file, sample_key));
-    terminals.push_back(std::move(settings));
+    const std::string& file = terminal.key_file.empty() ? config.key_file : terminal.key_file;
+    settings.keys = KeyRing(TRY(LoadKeys(file, sample_key)));
+    settings.tls = credentials.tls.client;
+    credentials.terminals.push_back(std::move(settings));
   }
-  return terminals;
+  for (const SenderConfig& sender : config.ingest.senders) {
+    credentials.senders[sender.name] = KeyRing(TRY(LoadKeys(sender.key_file, sample_key)));
+  }
+  return credentials;
 }
 
 }  // namespace
 
 Status CheckKeys(const GatewayOptions& options) {
-  TRY(LoadTerminals(options.config, options.sample_key));
+  TRY(LoadCredentials(options.config, options.sample_key));
   TRY(LoadOutputs(options.config.outputs));
   return {};
 }
 
 Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
                                                  GatewayOptions options) {
-  std::vector<TerminalSettings> terminals = TRY(LoadTerminals(options.config, options.sample_key));
+  Credentials credentials = TRY(LoadCredentials(options.config, options.sample_key));
   std::vector<OutputSettings> outputs = TRY(LoadOutputs(options.config.outputs));
   StateLock lock = TRY(StateLock::Take(options.config.state_dir));
   StoreOptions store_options;
@@ -695,7 +769,7 @@ Result<std::unique_ptr<Gateway>> Gateway::Create(boost::asio::io_context& io,
   store_options.batch_rows_max = kBatchRows;
   std::unique_ptr<Store> store = TRY(Store::Open(io, store_options));
   auto gateway =
-      std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(terminals),
+      std::make_unique<GatewayOnLoop>(io, std::move(options), std::move(credentials),
                                       std::move(outputs), std::move(lock), std::move(store));
   TRY(gateway->Start());
   return std::unique_ptr<Gateway>(std::move(gateway));

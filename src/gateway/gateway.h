@@ -26,7 +26,8 @@ struct GatewayOptions {
   RetryPolicy output_retry = OutputRetryPolicy();
 };
 
-// Whether the key files can be used: the common one, every terminal's, and webhooks' secrets.
+// Whether keys and certificates can be used: the common key, every terminal's and sender's, and
+// webhooks' secrets.
 Status CheckKeys(const GatewayOptions& options);
 
 class Gateway {

@@ -19,7 +19,9 @@
 
 #include "base/clock.h"
 #include "http/client.h"
+#include "http/request_authenticator.h"
 #include "http/server.h"
+#include "http/signed_message.h"
 #include "http/test_peer.h"
 #include "store/store.h"
 #include "web/silence_json.h"
@@ -54,7 +56,11 @@ class FakeTerminal {
     auto listening =
         HttpServer::Listen(io, Endpoint{"127.0.0.1", port, false}, {},
                            [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
-                             Take(std::move(request), std::move(responder));
+                             HttpHandler take = [this](HttpRequest inner, auto out) {
+                               Take(std::move(inner), std::move(out));
+                             };
+                             if (signs) take = SignAnswers(door_, std::move(take));
+                             take(std::move(request), std::move(responder));
                            });
     EXPECT_TRUE(listening.ok());
     server_ = std::move(*listening);
@@ -67,6 +73,7 @@ class FakeTerminal {
   }
   int status = 200;
   bool silent = false;
+  bool signs = false;  // its answers, with v2
   std::string boot_id = "one";
   std::vector<TerminalMessage> messages;  // carried out
   std::vector<HttpRequest> requests;      // of send_msg, answered in whatever way
@@ -75,9 +82,7 @@ class FakeTerminal {
 
  private:
   void Take(HttpRequest request, std::unique_ptr<HttpResponder> responder) {
-    EXPECT_TRUE(VerifyV1(kSecret, request.Header("X-Timestamp"), request.body,
-                         request.Header("X-Signature"), WallNow())
-                    .ok());
+    EXPECT_TRUE(door_.Check(&request, MomentNow()).ok());
     if (request.path == "/api/v1/ping") {
       ++pings;
       last_ping = request.body;
@@ -85,7 +90,6 @@ class FakeTerminal {
                                    : TextResponse(404, ""));
     }
     EXPECT_EQ(request.path, "/api/v1/send_msg");
-    EXPECT_EQ(request.Header("X-API-Key"), kKey);
     requests.push_back(request);
     if (silent) {
       held_.push_back(std::move(responder));
@@ -98,6 +102,8 @@ class FakeTerminal {
   }
 
   bool ours_;
+  RequestAuthenticator door_{
+      {{"hall-1", "one", 1000}}, {KeyRing(KeyPair{kKey, kSecret})}, MomentNow()};
   std::unique_ptr<HttpServer> server_;
   std::vector<std::unique_ptr<HttpResponder>> held_;
 };
@@ -128,6 +134,7 @@ class GatewayTest : public testing::Test {
     options.config.agents = {{"127.0.0.1", 0, false}};
     options.config.state_dir = folder_.path;
     options.config.key_file = folder_.path + "/key";
+    options.config.ingest = ingest_;
     if (terminal_port_ != 0) {
       options.config.terminals = {{"hall-1", {"127.0.0.1", terminal_port_, false}, ""}};
     }
@@ -171,6 +178,7 @@ class GatewayTest : public testing::Test {
   boost::asio::io_context io_;
   std::unique_ptr<FakeTerminal> terminal_;
   uint16_t terminal_port_ = 0;
+  IngestConfig ingest_;
   std::unique_ptr<Gateway> gateway_;
 };
 
@@ -502,12 +510,8 @@ TEST_F(GatewayTest, TheButtonIsHeardOnlyWithTheTerminalsOwnSignature) {
     HttpRequest request;
     request.method = "POST";
     request.path = "/api/v1/ack";
-    auto now = std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch);
-    std::string timestamp = std::to_string(now.count());
-    request.headers["X-API-Key"] = kKey;
-    request.headers["X-Timestamp"] = timestamp;
-    request.headers["X-Signature"] = SignV1(secret, timestamp, body);
     request.body = std::move(body);
+    AddSignatureV1(&request, {kKey, secret}, ToMillis(WallNow().since_epoch) / 1000);
     return Fetch(std::move(request)).status;
   };
   EXPECT_EQ(press(R"({"terminal":"hall-1"})", "wrong"), 401);
@@ -520,6 +524,88 @@ TEST_F(GatewayTest, TheButtonIsHeardOnlyWithTheTerminalsOwnSignature) {
   EXPECT_EQ(incident["acknowledged"]["from"], "hall-1");
 }
 
+TEST_F(GatewayTest, ATerminalThatHasSignedItsAnswersIsNeverBelievedWithoutNotEvenAfterARestart) {
+  StartTerminal();
+  terminal_->signs = true;
+  StartGateway();
+  Post(kHang);
+  RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
+
+  gateway_.reset();
+  io_.restart();
+  terminal_->signs = false;  // somebody else answers now
+  StartGateway();
+  size_t before = terminal_->requests.size();
+  Post(R"({"cluster_rack":"A04","node_host":"gpu-worker-09","event_type":"XID_FATAL"})");
+  RunUntil(io_, [&] { return terminal_->requests.size() >= before + 2; });
+  EXPECT_TRUE(terminal_->requests.back().Header("X-Signature").empty());
+  Json terminal = Json::parse(Get("/api/v1/terminals").body)["terminals"][0];
+  EXPECT_FALSE(terminal["reachable"].get<bool>());
+  EXPECT_THAT(terminal["error"].get<std::string>(), HasSubstr("not signed"));
+
+  terminal_->signs = true;
+  RunUntil(io_, [&] {
+    Json incidents = Incidents();
+    return std::all_of(incidents.begin(), incidents.end(), [](const Json& incident) {
+      return incident["event_type"] != "XID_FATAL" ||
+             incident["notifications"][0]["state"] == "delivered";
+    });
+  });
+}
+
+TEST_F(GatewayTest, WhereEventsMustBeSignedBothVersionsOpenAndATerminalsKeyDoesNot) {
+  const KeyPair sender{"slurm-1", "fedcba9876543210fedcba9876543210"};
+  std::ofstream(folder_.path + "/sender")
+      << "key = \"" << sender.key << "\"\nsecret = \"" << sender.secret << "\"\n";
+  chmod((folder_.path + "/sender").c_str(), 0600);
+  ingest_.open_to = OpenTo::kNobody;
+  ingest_.senders = {{"slurm", folder_.path + "/sender"}};
+  StartTerminal();
+  StartGateway();
+  EXPECT_EQ(Post(kHang).status, 401);
+  EXPECT_EQ(Post(kHang, /*unix_socket=*/true).status, 200);
+  HttpRequest event;
+  event.method = "POST";
+  event.path = "/api/v1/gpu_event";
+  event.body = kHang;
+  HttpRequest old = event;
+  AddSignatureV1(&old, sender, ToMillis(WallNow().since_epoch) / 1000);
+  EXPECT_EQ(Fetch(old).status, 200);
+  HttpRequest changed = old;
+  changed.body.back() = ' ';
+  EXPECT_EQ(Fetch(changed).status, 401);
+  HttpRequest now = event;
+  AddSignatureV2(&now, kGatewayAudience, {sender}, WallNow().since_epoch.count());
+  HttpResponse answer = Fetch(now);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(IsAnswerOf(QuestionOf(now), kGatewayAudience, KeyRing(sender), WallNow(), answer));
+  EXPECT_EQ(Fetch(now).status, 401);  // taken before
+  EXPECT_EQ(Fetch(old).status, 401);  // and v1 is over for this key
+  HttpRequest terminals = event;
+  AddSignatureV2(&terminals, kGatewayAudience, {{kKey, kSecret}}, WallNow().since_epoch.count());
+  EXPECT_EQ(Fetch(terminals).status, 403);
+  // A sender is no terminal, either.
+  HttpRequest press = event;
+  press.path = "/api/v1/ack";
+  press.body = R"({"terminal":"hall-1"})";
+  AddSignatureV2(&press, kGatewayAudience, {sender}, WallNow().since_epoch.count());
+  EXPECT_EQ(Fetch(press).status, 403);
+}
+
+TEST_F(GatewayTest, ItsTimeIsToldSigned) {
+  StartTerminal();
+  StartGateway();
+  HttpRequest question;
+  question.method = "GET";
+  question.path = "/api/v1/time";
+  question.headers["X-Nonce"] = MakeNonce();
+  question.headers["X-Key-Ids"] = kKey;
+  HttpResponse answer = Fetch(question);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(IsAnswerOf(QuestionOf(question), kGatewayAudience, KeyRing(KeyPair{kKey, kSecret}),
+                         WallNow(), answer));
+}
+
 TEST_F(GatewayTest, APressMutesItsTerminalAndARestartDoesNotEndThat) {
   StartTerminal();
   StartGateway();
@@ -529,11 +615,7 @@ TEST_F(GatewayTest, APressMutesItsTerminalAndARestartDoesNotEndThat) {
   press.method = "POST";
   press.path = "/api/v1/ack";
   press.body = R"({"terminal":"hall-1","pressed_at":")" + FormatRfc3339(WallNow()) + "\"}";
-  std::string timestamp =
-      std::to_string(std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch).count());
-  press.headers["X-API-Key"] = kKey;
-  press.headers["X-Timestamp"] = timestamp;
-  press.headers["X-Signature"] = SignV1(kSecret, timestamp, press.body);
+  AddSignatureV2(&press, kGatewayAudience, {{kKey, kSecret}}, WallNow().since_epoch.count());
   ASSERT_EQ(Fetch(press).status, 200);
   auto muted_until = [&] {
     return Json::parse(Get("/api/v1/terminals").body)["terminals"][0]["muted_until_at"];
@@ -587,11 +669,7 @@ TEST_F(GatewayTest, WhoPressedTheButtonIsOnTheTrail) {
   press.method = "POST";
   press.path = "/api/v1/ack";
   press.body = R"({"terminal":"hall-1"})";
-  std::string timestamp =
-      std::to_string(std::chrono::floor<std::chrono::seconds>(WallNow().since_epoch).count());
-  press.headers["X-API-Key"] = kKey;
-  press.headers["X-Timestamp"] = timestamp;
-  press.headers["X-Signature"] = SignV1(kSecret, timestamp, press.body);
+  AddSignatureV2(&press, kGatewayAudience, {{kKey, kSecret}}, WallNow().since_epoch.count());
   ASSERT_EQ(Fetch(press).status, 200);
   gateway_.reset();
   io_.restart();

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "http/server.h"
 #include "http/test_peer.h"
+#include "signature/signature_v1.h"
 #include "wire/terminal_json.h"
 
 namespace sentinel {
@@ -53,13 +54,14 @@ class TerminalDriverTest : public testing::Test {
     settings_.name = "hall-1";
     settings_.endpoint = any;
     settings_.endpoint.port = server_->port();
-    settings_.keys = {"key-1", "secret"};
+    settings_.keys = KeyRing(KeyPair{"key-1", "secret"});
     settings_.kind = TerminalKind::kPlain;
     settings_.attempt_timeout = std::chrono::milliseconds(100);
   }
 
   SendResult Send() {
-    if (!driver_) driver_.emplace(io_, settings_);
+    if (!client_) client_ = MakeTerminalClient(io_, settings_);
+    if (!driver_) driver_.emplace(client_, settings_);
     std::optional<SendResult> result;
     driver_->Send(Hang(), [&](SendResult sent) { result = std::move(sent); });
     RunUntil(io_, [&] { return result.has_value(); });
@@ -69,6 +71,7 @@ class TerminalDriverTest : public testing::Test {
   boost::asio::io_context io_;
   std::unique_ptr<HttpServer> server_;
   TerminalSettings settings_;
+  std::shared_ptr<SignedClient> client_;
   std::optional<TerminalDriver> driver_;
   std::optional<HttpResponse> response_ = TextResponse(200, "");
   std::vector<std::unique_ptr<HttpResponder>> silent_;
@@ -138,13 +141,15 @@ TEST_F(TerminalDriverTest, ALampThatHangsUpUnheardIsUnavailableOneThatHeardIsUnc
 TEST_F(TerminalDriverTest, ALampInAnotherYearIsSpokenToInItsOwnTime) {
   response_ = TextResponse(401, "timestamp");
   EXPECT_EQ(Send().outcome, SendOutcome::kRefused);
-  EXPECT_EQ(driver_->clock_ahead().count(), 0);  // its clock is ours: the key is wrong
+  EXPECT_EQ(client_->clock_ahead().count(), 0);  // its clock is ours: the key is wrong
 
   // A server cannot send a second Date of its own, so a bare socket plays the lamp.
   using Tcp = boost::asio::ip::tcp;
   Tcp::acceptor acceptor(io_, {boost::asio::ip::address_v4::loopback(), 0});
   settings_.endpoint.port = acceptor.local_endpoint().port();
+  settings_.signature = SignatureUse::kV1Only;  // another maker's
   driver_.reset();
+  client_.reset();
   std::optional<Tcp::socket> peer;
   std::string heard(4096, '\0');
   std::string answer =
@@ -169,7 +174,7 @@ TEST_F(TerminalDriverTest, ALampInAnotherYearIsSpokenToInItsOwnTime) {
 TEST_F(TerminalDriverTest, ADriverThatGoesTakesItsAttemptsAlong) {
   response_.reset();
   bool called = false;
-  driver_.emplace(io_, settings_);
+  driver_.emplace(MakeTerminalClient(io_, settings_), settings_);
   driver_->Send(Hang(), [&](const SendResult&) { called = true; });
   RunUntil(io_, [&] { return asked_ == 1; });
   driver_.reset();

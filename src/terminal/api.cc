@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "terminal/page.h"
 #include "wire/terminal_json.h"
 
@@ -35,14 +34,20 @@ HttpResponse Refuse(int status, const std::string& why) {
   return Answer(status, json);
 }
 
-// Whether the request comes from somebody who holds our secret. Over the raw bytes, before anything
-// is parsed.
-Status Authentic(const Terminal& terminal, const HttpRequest& request) {
-  if (!ConstantTimeEqual(request.Header("X-API-Key"), terminal.keys().key)) {
-    return Error{ErrorCode::kDenied, "X-API-Key is missing or wrong"};
-  }
-  return VerifyV1(terminal.keys().secret, request.Header("X-Timestamp"), request.body,
-                  request.Header("X-Signature"), WallNow());
+// Whether the request comes from somebody who holds our secret, by which version of the signature.
+// What the signature does not cover is gone from it afterwards.
+Result<int> Authentic(Terminal& terminal, HttpRequest* request) {
+  auto signer = terminal.authenticator().Check(request, MomentNow());
+  if (!signer.ok()) return signer.error();
+  return signer->version;
+}
+
+// Beside send_msg, which old senders know, nothing depends on v1: it does not cover what a request
+// asks for.
+Status AuthenticV2(Terminal& terminal, HttpRequest* request) {
+  const int version = TRY(Authentic(terminal, request));
+  if (version == 2) return {};
+  return Error{ErrorCode::kDenied, "signature v1 is good for send_msg alone"};
 }
 
 Result<std::string> Id(const HttpRequest& request, const char* header) {
@@ -90,8 +95,8 @@ void AddMutedUntil(const Terminal& terminal, Json* json) {
   (*json)["muted_until_at"] = until ? Json(FormatRfc3339(*until)) : Json(nullptr);
 }
 
-HttpResponse SendMessage(Terminal& terminal, const HttpRequest& request) {
-  Status authentic = Authentic(terminal, request);
+HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
+  const Result<int> authentic = Authentic(terminal, &request);
   if (!authentic.ok()) {
     spdlog::warn("event=message_refused status=401 peer={} why=\"{}\"", request.peer,
                  authentic.error().message);
@@ -121,8 +126,8 @@ std::optional<Duration> MutedFor(const std::string& body) {
   return std::chrono::milliseconds(std::min<uint64_t>(left->get<uint64_t>(), kMutedForMaxMs));
 }
 
-HttpResponse Ping(Terminal& terminal, const HttpRequest& request) {
-  Status authentic = Authentic(terminal, request);
+HttpResponse Ping(Terminal& terminal, HttpRequest& request) {
+  Status authentic = AuthenticV2(terminal, &request);
   if (!authentic.ok()) return Refuse(401, authentic.error().message);
   terminal.GatewayHeard();
   if (std::optional<Duration> muted = MutedFor(request.body)) terminal.Mute(*muted);
@@ -148,11 +153,15 @@ bool HostIsAddressOrOurs(std::string_view host, const std::string& name) {
   });
 }
 
+bool IsSigned(const HttpRequest& request) {
+  return !request.Header("X-Signature").empty() || !request.Header(kSignatureHeader).empty();
+}
+
 // A press is signed, or comes from the page itself: from the place where buttons may be pressed,
 // and not from another site open in the same browser (Origin), nor under a name that only leads
 // here (Host).
-Status MayPress(const Terminal& terminal, const HttpRequest& request) {
-  if (!request.Header("X-Signature").empty()) return Authentic(terminal, request);
+Status MayPress(Terminal& terminal, HttpRequest& request) {
+  if (IsSigned(request)) return AuthenticV2(terminal, &request);
   if (terminal.config().button_from == ButtonFrom::kLoopback && !Loopback(request.peer)) {
     return Error{ErrorCode::kDenied,
                  "the button is pressed on this machine, or with a signature (button.from)"};
@@ -166,7 +175,7 @@ Status MayPress(const Terminal& terminal, const HttpRequest& request) {
   return {};
 }
 
-HttpResponse Acknowledge(Terminal& terminal, const HttpRequest& request) {
+HttpResponse Acknowledge(Terminal& terminal, HttpRequest& request) {
   Status may = MayPress(terminal, request);
   if (!may.ok()) {
     spdlog::warn("event=press_refused peer={} why=\"{}\"", request.peer, may.error().message);
@@ -180,16 +189,15 @@ HttpResponse Acknowledge(Terminal& terminal, const HttpRequest& request) {
   return Answer(200, json);
 }
 
-HttpResponse StatusOf(Terminal& terminal, const HttpRequest& request) {
+HttpResponse StatusOf(Terminal& terminal, HttpRequest& request) {
   // A gateway that signs its look at us is heard from; anybody may look without.
-  bool is_signed = !request.Header("X-Signature").empty();
-  if (is_signed && Authentic(terminal, request).ok()) terminal.GatewayHeard();
+  if (IsSigned(request) && AuthenticV2(terminal, &request).ok()) terminal.GatewayHeard();
   HttpResponse response = JsonResponse(200, terminal.StatusText(StatusExtent::kFull));
   response.headers["Cache-Control"] = "no-store";
   return response;
 }
 
-HttpResponse SoundOf(Terminal& terminal, const HttpRequest& request) {
+HttpResponse SoundOf(Terminal& terminal, HttpRequest& request) {
   std::string name = request.path.substr(request.path.rfind('/') + 1);
   constexpr std::string_view kExtension = ".wav";
   if (!name.ends_with(kExtension)) return Refuse(404, "no such sound");
@@ -208,9 +216,9 @@ HttpResponse SoundOf(Terminal& terminal, const HttpRequest& request) {
 HttpRouter TerminalRoutes(Terminal& terminal) {
   HttpRouter router;
   auto add = [&](std::string method, std::string path,
-                 HttpResponse (*handle)(Terminal&, const HttpRequest&)) {
+                 HttpResponse (*handle)(Terminal&, HttpRequest&)) {
     router.Add(std::move(method), std::move(path),
-               [&terminal, handle](const HttpRequest& request, const Responder& responder) {
+               [&terminal, handle](HttpRequest request, const Responder& responder) {
                  responder->Send(handle(terminal, request));
                });
   };
@@ -219,11 +227,14 @@ HttpRouter TerminalRoutes(Terminal& terminal) {
   add("POST", "/api/v1/ack", Acknowledge);
   add("GET", "/api/v1/status", StatusOf);
   add("GET", "/api/v1/speech/*", SoundOf);
-  add("GET", "/healthz", [](Terminal& t, const HttpRequest&) {
+  add("GET", "/api/v1/time", [](Terminal& t, HttpRequest& request) {
+    return t.authenticator().Time(request, MomentNow());
+  });
+  add("GET", "/healthz", [](Terminal& t, HttpRequest&) {
     return t.healthy() ? TextResponse(200, "ok\n") : TextResponse(503, "the light stands still\n");
   });
   for (const char* path : {"/", "/terminal.css", "/terminal.js"}) {
-    add("GET", path, [](Terminal&, const HttpRequest& request) {
+    add("GET", path, [](Terminal&, HttpRequest& request) {
       std::optional<HttpResponse> file = PageFile(request.path);
       return file ? std::move(*file) : TextResponse(404, "not found\n");
     });

@@ -66,11 +66,19 @@ Result<TerminalConfig> ParseTerminalConfig(std::string_view text, const std::str
   reader.Parsed("listen", at(kTerminalPort), &config.listen);
   reader.Parsed("gateway", at(kGatewayPort), &config.gateway);
   reader.Text("key_file", &config.key_file);
+  reader.Choice<SignatureUse>(
+      "protocol",
+      {{"auto", SignatureUse::kAuto}, {"v1", SignatureUse::kV1Only}, {"v2", SignatureUse::kV2Only}},
+      &config.signature);
   reader.Text("frame", &config.frame);
   reader.Section("audio", [&config](TomlReader& audio) { ReadAudio(&audio, &config); });
   reader.Section("button", [&config](TomlReader& button) { ReadButton(&button, &config); });
   reader.Section(
       "site", [&config](TomlReader& site) { site.Parsed("timezone", ZoneName, &config.timezone); });
+  ReadTls(&reader, &config.tls);
+  std::vector<Endpoint> called;
+  if (config.gateway) called.push_back(*config.gateway);
+  CheckTls(&reader, config.tls, {config.listen}, called);
   TRY(reader.Finish());
   if (config.key_file.empty()) {
     return Unfit(file +

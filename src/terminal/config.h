@@ -7,6 +7,8 @@
 
 #include "base/result.h"
 #include "http/message.h"
+#include "http/request_authenticator.h"
+#include "http/tls_config.h"
 
 namespace sentinel {
 
@@ -25,6 +27,8 @@ struct TerminalConfig {
   Endpoint listen{"127.0.0.1", 8090, false};
   std::optional<Endpoint> gateway;  // none: nobody to tell of a press, and never blind
   std::string key_file;
+  SignatureUse signature = SignatureUse::kAuto;
+  TlsConfig tls;
   std::string frame;  // file, FIFO or device for raw frames; empty: the page alone
   AudioOutput audio = AudioOutput::kAuto;
   std::string wav_dir = "/var/lib/gpu-sentinel/speech";

@@ -7,16 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
-#include "wire/terminal_json.h"
-
 namespace sentinel {
 
-GatewayLink::GatewayLink(boost::asio::io_context& io, Endpoint gateway, KeyPair keys,
+GatewayLink::GatewayLink(boost::asio::io_context& io, const SignedClientOptions& gateway,
                          std::string terminal, LinkPace pace)
-    : io_(io),
-      gateway_(std::move(gateway)),
-      keys_(std::move(keys)),
+    : gateway_(gateway.endpoint),
+      client_(io, gateway),
       terminal_(std::move(terminal)),
       pace_(pace),
       retry_(io) {}
@@ -43,16 +39,11 @@ void GatewayLink::Send() {
   request.method = "POST";
   request.path = "/api/v1/ack";
   request.body = *body_;
-  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(WallNow().since_epoch);
-  std::string timestamp = std::to_string(seconds.count());
   request.headers["Content-Type"] = "application/json";
-  request.headers["X-API-Key"] = keys_.key;
-  request.headers["X-Timestamp"] = timestamp;
-  request.headers["X-Signature"] = SignV1(keys_.secret, timestamp, *body_);
-  HttpFetch(io_, gateway_, std::move(request), {},
-            [this, alive = alive_, press = press_](const HttpOutcome& outcome) {
-              if (*alive) Answered(press, outcome);
-            });
+  client_.Fetch(std::move(request), {},
+                [this, alive = alive_, press = press_](const HttpOutcome& outcome) {
+                  if (*alive) Answered(press, outcome);
+                });
 }
 
 void GatewayLink::Answered(uint64_t press, const HttpOutcome& outcome) {

@@ -16,8 +16,8 @@
 
 #include "base/time.h"
 #include "http/client.h"
-#include "http/key_file.h"
 #include "http/message.h"
+#include "http/signed_client.h"
 
 namespace sentinel {
 
@@ -28,7 +28,7 @@ struct LinkPace {
 
 class GatewayLink {
  public:
-  GatewayLink(boost::asio::io_context& io, Endpoint gateway, KeyPair keys, std::string terminal,
+  GatewayLink(boost::asio::io_context& io, const SignedClientOptions& gateway, std::string terminal,
               LinkPace pace = {});
   ~GatewayLink();
   GatewayLink(const GatewayLink&) = delete;
@@ -46,9 +46,8 @@ class GatewayLink {
   void Send();
   void Answered(uint64_t press, const HttpOutcome& outcome);
 
-  boost::asio::io_context& io_;
   Endpoint gateway_;
-  KeyPair keys_;
+  SignedClient client_;
   std::string terminal_;
   LinkPace pace_;
   boost::asio::steady_timer retry_;

@@ -6,13 +6,15 @@
 
 #include "base/clock.h"
 #include "http/server.h"
+#include "http/signed_message.h"
 #include "http/test_peer.h"
-#include "wire/terminal_json.h"
+#include "signature/signature_v1.h"
 
 namespace sentinel {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 // A gateway that answers what it is told to and remembers what it heard.
 class Gateway {
@@ -36,13 +38,16 @@ class Gateway {
   std::unique_ptr<HttpServer> server_;
 };
 
-const KeyPair kKeys{"key", "secret"};
+SignedClientOptions At(const Endpoint& gateway) {
+  return {gateway, KeyRing(KeyPair{"key", "secret"}), std::string(kGatewayAudience)};
+}
+
 const LinkPace kQuick{milliseconds(5), milliseconds(20)};
 
 TEST(GatewayLink, TellsTheGatewaySigned) {
   boost::asio::io_context io;
   Gateway gateway(io);
-  GatewayLink link(io, gateway.endpoint(), kKeys, "hall-1", kQuick);
+  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kQuick);
   link.Acknowledge({"a", "b"}, WallTime{milliseconds(1'755'419'400'250)});
   ASSERT_TRUE(RunUntil(io, [&] { return !link.pending(); }));
   ASSERT_EQ(gateway.heard.size(), 1u);
@@ -52,6 +57,13 @@ TEST(GatewayLink, TellsTheGatewaySigned) {
       request.body,
       R"({"terminal":"hall-1","pressed_at":"2025-08-17T08:30:00.250Z","incidents":["a","b"]})");
   EXPECT_EQ(request.Header("X-API-Key"), "key");
+  RequestVerifier verifier({std::string(kGatewayAudience), "boot", 10},
+                           {{}, WallTime{WallNow().since_epoch - seconds(60)}});
+  const std::string target = TargetOf(request);
+  EXPECT_TRUE(verifier
+                  .Verify(PartsOf(request, target), {KeyRing(KeyPair{"key", "secret"})},
+                          {seconds(60), WallNow()})
+                  .ok());
   EXPECT_TRUE(VerifyV1("secret", request.Header("X-Timestamp"), request.body,
                        request.Header("X-Signature"), WallNow())
                   .ok());
@@ -61,7 +73,7 @@ TEST(GatewayLink, TriesAgainUntilTheGatewayHasHeard) {
   boost::asio::io_context io;
   Gateway gateway(io);
   gateway.status = 503;
-  GatewayLink link(io, gateway.endpoint(), kKeys, "hall-1", kQuick);
+  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kQuick);
   link.Acknowledge({"a"}, WallNow());
   ASSERT_TRUE(RunUntil(io, [&] { return gateway.heard.size() >= 4; }));
   EXPECT_TRUE(link.pending());
@@ -77,7 +89,7 @@ TEST(GatewayLink, APressOutlivesAGatewayThatIsNotThere) {
     Gateway gone(io);
     endpoint = gone.endpoint();
   }
-  GatewayLink link(io, endpoint, kKeys, "hall-1", kQuick);
+  GatewayLink link(io, At(endpoint), "hall-1", kQuick);
   link.Acknowledge({"a"}, WallNow());
   ASSERT_TRUE(RunUntil(io, [&] { return link.attempts() >= 3; }));
   Gateway back(io, endpoint.port);
@@ -89,7 +101,7 @@ TEST(GatewayLink, TheNewestPressIsTheOneThatIsTold) {
   boost::asio::io_context io;
   Gateway gateway(io);
   gateway.status = 500;
-  GatewayLink link(io, gateway.endpoint(), kKeys, "hall-1", kQuick);
+  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kQuick);
   link.Acknowledge({"a"}, WallNow());
   ASSERT_TRUE(RunUntil(io, [&] { return !gateway.heard.empty(); }));
   link.Acknowledge({"a", "b"}, WallNow());

@@ -17,6 +17,8 @@ namespace {
 
 // Without a frame for so long the light counts as standing still.
 constexpr Duration kLightAlive = std::chrono::seconds(1);
+// Of signed messages; beyond it the time they may be on their way becomes shorter.
+constexpr size_t kNoncesMax = 16'384;
 
 // Tells this run of the program from any other.
 std::string MakeBootId() {
@@ -58,16 +60,22 @@ const char* StateName(SpeechEvent::Kind kind) {
 
 Terminal::Terminal(boost::asio::io_context& io, const TerminalConfig& config, TerminalParts parts)
     : config_(config),
-      keys_(std::move(parts.keys)),
       boot_id_(MakeBootId()),
       started_(MomentNow()),
+      authenticator_({{config.name, boot_id_, kNoncesMax}, config.signature}, {parts.keys},
+                     started_),
       floor_(OptionsOf(config), started_.mono),
       light_(std::move(parts.light)),
       next_tick_(started_.mono),
       timer_(io),
       announcer_(io, OptionsOf(config, boot_id_), std::move(parts.engine), std::move(parts.sound),
                  [this](const SpeechEvent& event) { Spoke(event); }) {
-  if (config_.gateway) link_.emplace(io, *config_.gateway, keys_, config_.name);
+  if (config_.gateway) {
+    link_.emplace(io,
+                  SignedClientOptions{*config_.gateway, parts.keys, std::string(kGatewayAudience),
+                                      config_.signature, parts.tls.client},
+                  config_.name);
+  }
 }
 
 Terminal::~Terminal() { *alive_ = false; }
@@ -75,9 +83,11 @@ Terminal::~Terminal() { *alive_ = false; }
 Result<std::unique_ptr<Terminal>> Terminal::Create(boost::asio::io_context& io,
                                                    const TerminalConfig& config,
                                                    TerminalParts parts) {
+  std::shared_ptr<TlsContext> tls = parts.tls.server;
   std::unique_ptr<Terminal> terminal(new Terminal(io, config, std::move(parts)));
-  terminal->server_ =
-      TRY(HttpServer::Listen(io, config.listen, HttpLimits{}, TerminalRoutes(*terminal)));
+  terminal->server_ = TRY(HttpServer::Listen(
+      io, config.listen, HttpLimits{},
+      SignAnswers(terminal->authenticator_, TerminalRoutes(*terminal)), std::move(tls)));
   terminal->Tick();
   return terminal;
 }

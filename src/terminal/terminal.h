@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "floor/floor.h"
-#include "http/key_file.h"
+#include "http/request_authenticator.h"
 #include "http/server.h"
 #include "light/frame_sink.h"
 #include "terminal/announcer.h"
@@ -28,7 +28,8 @@ namespace sentinel {
 
 // What a terminal is handed; none of it may be missing but where it says so.
 struct TerminalParts {
-  KeyPair keys;
+  TlsContexts tls;
+  KeyRing keys;
   std::unique_ptr<SpeechEngine> engine;
   std::unique_ptr<SoundSink> sound;  // none: the voice is off
   std::unique_ptr<FrameSink> light;  // none: the page alone shows frames
@@ -62,7 +63,7 @@ class Terminal {
   bool healthy() const;  // the light is being rendered
 
   const TerminalConfig& config() const { return config_; }
-  const KeyPair& keys() const { return keys_; }
+  RequestAuthenticator& authenticator() { return authenticator_; }
   const std::string& boot_id() const { return boot_id_; }
   std::optional<WallTime> MutedUntil() const;
   std::shared_ptr<const Pcm> Sound(const std::string& name) const { return announcer_.Sound(name); }
@@ -78,9 +79,9 @@ class Terminal {
   void TellPages();
 
   TerminalConfig config_;
-  KeyPair keys_;
   std::string boot_id_;
   Moment started_;
+  RequestAuthenticator authenticator_;
   Floor floor_;
   History history_;
   std::unique_ptr<FrameSink> light_;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "http/client.h"
+#include "http/signed_message.h"
 #include "http/test_peer.h"
 #include "wire/terminal_json.h"
 
@@ -85,18 +86,28 @@ class TerminalTest : public testing::Test {
     return Fetch(std::move(request));
   }
 
-  static HttpRequest Signed(const std::string& path, std::string body, seconds skew = seconds(0)) {
+  static HttpRequest Post(const std::string& path, std::string body) {
     HttpRequest request;
     request.method = "POST";
     request.path = path;
-    auto now = std::chrono::duration_cast<seconds>(WallNow().since_epoch) + skew;
-    std::string timestamp = std::to_string(now.count());
     request.headers["Content-Type"] = "application/json";
-    request.headers["X-API-Key"] = kKeys.key;
-    request.headers["X-Timestamp"] = timestamp;
-    request.headers["X-Signature"] = SignV1(kKeys.secret, timestamp, body);
     request.body = std::move(body);
     return request;
+  }
+  // As an existing sender does it.
+  static HttpRequest SignedV1(const std::string& path, std::string body,
+                              seconds skew = seconds(0)) {
+    HttpRequest request = Post(path, std::move(body));
+    auto now = std::chrono::duration_cast<seconds>(WallNow().since_epoch) + skew;
+    AddSignatureV1(&request, kKeys, now.count());
+    return request;
+  }
+  static HttpRequest Signed(HttpRequest request) {
+    AddSignatureV2(&request, "hall-1", {kKeys}, WallNow().since_epoch.count());
+    return request;
+  }
+  static HttpRequest Signed(const std::string& path, std::string body) {
+    return Signed(Post(path, std::move(body)));
   }
 
   static std::string P0(const std::string& host = "gpu-worker-08") {
@@ -106,11 +117,11 @@ class TerminalTest : public testing::Test {
 
   HttpResponse Send(const std::string& body, const std::string& message_id = "",
                     const std::string& incident = "", const std::string& sequence = "") {
-    HttpRequest request = Signed("/api/v1/send_msg", body);
+    HttpRequest request = Post("/api/v1/send_msg", body);
     if (!message_id.empty()) request.headers["X-Message-Id"] = message_id;
     if (!incident.empty()) request.headers["X-Incident-Id"] = incident;
     if (!sequence.empty()) request.headers["X-Sequence"] = sequence;
-    return Fetch(std::move(request));
+    return Fetch(Signed(std::move(request)));
   }
 
   static std::string StateOf(const HttpResponse& response) {
@@ -149,31 +160,102 @@ TEST_F(TerminalTest, ASignedMessageLightsTheLampAndIsSpoken) {
   EXPECT_EQ(status["open"][0]["severity"], "P0");
 }
 
-TEST_F(TerminalTest, TheContractsOwnExampleIsAcceptedByItsBytes) {
+TEST_F(TerminalTest, AnExistingSenderIsHeardByTheContractsOwnExample) {
   Start();
   EXPECT_EQ(
-      Send(
-          R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})")
+      Fetch(
+          SignedV1(
+              "/api/v1/send_msg",
+              R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})"))
           .status,
       200);
+  EXPECT_EQ(StatusNow()["open"][0]["severity"], "P0");
+}
+
+TEST_F(TerminalTest, WhatTheOldSignatureDoesNotCoverIsNotBelieved) {
+  Start({}, /*endless_sound=*/true);
+  HttpRequest captured = SignedV1("/api/v1/send_msg", P0());
+  HttpRequest lesser = captured;
+  lesser.headers["X-Severity"] = "NOTICE";
+  EXPECT_EQ(StateOf(Fetch(lesser)), "playing");
+  EXPECT_EQ(StatusNow()["open"][0]["severity"], "P0");
+  lesser.headers["X-Message-Id"] = "m-2";
+  EXPECT_EQ(StateOf(Fetch(lesser)), "duplicate");
+  // A captured message is neither a ping nor a press.
+  captured.path = "/api/v1/ping";
+  EXPECT_EQ(Fetch(captured).status, 401);
+  captured.path = "/api/v1/ack";
+  EXPECT_EQ(Fetch(captured).status, 403);
+  EXPECT_EQ(StatusNow()["open"][0]["acknowledged"], false);
+}
+
+TEST_F(TerminalTest, ACapturedP0IsNotReplayedAsANoticeNorACapturedPingAsAPress) {
+  Start({}, /*endless_sound=*/true);
+  HttpRequest captured = Post("/api/v1/send_msg", P0());
+  captured.headers["X-Severity"] = "P0";
+  captured.headers["X-Message-Id"] = "m-1";
+  captured = Signed(captured);
+  EXPECT_EQ(StateOf(Fetch(captured)), "playing");
+  captured.headers["X-Severity"] = "NOTICE";
+  captured.headers["X-Message-Id"] = "m-2";
+  EXPECT_EQ(Fetch(captured).status, 401);
+  HttpRequest ping = Signed("/api/v1/ping", "{}");
+  HttpRequest press = ping;
+  press.path = "/api/v1/ack";
+  EXPECT_EQ(Fetch(press).status, 403);
+  EXPECT_EQ(Fetch(ping).status, 200);
+  EXPECT_EQ(Fetch(ping).status, 401);  // taken before
+  Json open = StatusNow()["open"];
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_EQ(open[0]["severity"], "P0");
+  EXPECT_EQ(open[0]["acknowledged"], false);
+}
+
+TEST_F(TerminalTest, OnceSpokenToWithV2AKeyIsNotHeardWithV1Alone) {
+  Start();
+  EXPECT_EQ(Fetch(SignedV1("/api/v1/send_msg", P0())).status, 200);
+  EXPECT_EQ(Send(P0(), "m-1").status, 200);
+  EXPECT_EQ(Fetch(SignedV1("/api/v1/send_msg", P0("other"))).status, 401);
+}
+
+TEST_F(TerminalTest, ItsAnswersAndItsTimeAreSigned) {
+  Start();
+  HttpRequest message = Post("/api/v1/send_msg", P0());
+  message.headers["X-Message-Id"] = "m-1";
+  message = Signed(message);
+  HttpResponse answer = Fetch(message);
+  EXPECT_EQ(Json::parse(answer.body)["id"], "m-1");
+  EXPECT_TRUE(IsAnswerOf(QuestionOf(message), "hall-1", KeyRing(kKeys), WallNow(), answer));
+  HttpRequest question;
+  question.method = "GET";
+  question.path = "/api/v1/time";
+  question.headers["X-Nonce"] = MakeNonce();
+  question.headers["X-Key-Ids"] = kKeys.key;
+  HttpResponse time = Fetch(question);
+  EXPECT_TRUE(IsAnswerOf(QuestionOf(question), "hall-1", KeyRing(kKeys), WallNow(), time));
+  Json json = Json::parse(time.body);
+  EXPECT_EQ(json["boot_id"], terminal_->boot_id());
+  EXPECT_EQ(json["nonce"], question.headers["X-Nonce"]);
+  EXPECT_NEAR(json["unix_ms"].get<double>(), static_cast<double>(WallNow().since_epoch.count()),
+              2000);
 }
 
 TEST_F(TerminalTest, WhatIsNotSignedByUsIsRefusedWithoutBeingRead) {
   Start();
   for (const char* header : {"X-API-Key", "X-Timestamp", "X-Signature"}) {
-    HttpRequest missing = Signed("/api/v1/send_msg", "not even JSON");
+    HttpRequest missing = SignedV1("/api/v1/send_msg", "not even JSON");
     missing.headers.erase(header);
     EXPECT_EQ(Fetch(missing).status, 401) << header;
-    HttpRequest wrong = Signed("/api/v1/send_msg", "not even JSON");
+    HttpRequest wrong = SignedV1("/api/v1/send_msg", "not even JSON");
     wrong.headers[header] = "123";
     EXPECT_EQ(Fetch(wrong).status, 401) << header;
   }
-  HttpRequest changed = Signed("/api/v1/send_msg", P0());
+  HttpRequest changed = SignedV1("/api/v1/send_msg", P0());
   changed.body.back() = ' ';
   EXPECT_EQ(Fetch(changed).status, 401);
-  EXPECT_EQ(Fetch(Signed("/api/v1/send_msg", P0(), seconds(40))).status, 401);
-  EXPECT_EQ(Fetch(Signed("/api/v1/send_msg", P0(), seconds(-40))).status, 401);
-  EXPECT_EQ(Fetch(Signed("/api/v1/send_msg", P0(), seconds(-20))).status, 200);
+  EXPECT_EQ(Fetch(SignedV1("/api/v1/send_msg", P0(), seconds(40))).status, 401);
+  EXPECT_EQ(Fetch(SignedV1("/api/v1/send_msg", P0(), seconds(-40))).status, 401);
+  EXPECT_EQ(Fetch(SignedV1("/api/v1/send_msg", P0(), seconds(-20))).status, 200);
   EXPECT_EQ(StatusNow()["history"].size(), 1u);
 }
 
@@ -184,9 +266,9 @@ TEST_F(TerminalTest, ASignedBodyThatIsNoMessageIs400) {
   EXPECT_EQ(Send(R"({"text":"x"})").status, 400);
   EXPECT_EQ(Send(P0(), "", "", "-1").status, 400);
   EXPECT_EQ(Send(P0(), std::string(200, 'x')).status, 400);
-  HttpRequest severity = Signed("/api/v1/send_msg", P0());
+  HttpRequest severity = Post("/api/v1/send_msg", P0());
   severity.headers["X-Severity"] = "P7";
-  EXPECT_EQ(Fetch(severity).status, 400);
+  EXPECT_EQ(Fetch(Signed(severity)).status, 400);
   EXPECT_TRUE(StatusNow()["open"].empty());
 }
 
@@ -204,9 +286,14 @@ TEST_F(TerminalTest, ARepeatIsAnsweredAsDoneAndAnOlderMessageAsSuperseded) {
   EXPECT_EQ(StateOf(Send(P0(), "m2", "i1", "2")), "playing");
   EXPECT_EQ(StateOf(Send(P0(), "m2", "i1", "2")), "duplicate");
   EXPECT_EQ(StateOf(Send(P0(), "m1", "i1", "1")), "superseded");
-  HttpRequest recorded = Signed("/api/v1/send_msg", P0("other"));
+}
+
+TEST_F(TerminalTest, OfASenderWithoutIdsTheVeryBytesCountOnce) {
+  Start({}, /*endless_sound=*/true);
+  EXPECT_EQ(StateOf(Fetch(SignedV1("/api/v1/send_msg", P0()))), "playing");
+  HttpRequest recorded = SignedV1("/api/v1/send_msg", P0("other"));
   EXPECT_EQ(StateOf(Fetch(recorded)), "queued");
-  EXPECT_EQ(StateOf(Fetch(recorded)), "duplicate");  // the very bytes, signature and all
+  EXPECT_EQ(StateOf(Fetch(recorded)), "duplicate");
 }
 
 TEST_F(TerminalTest, APressSilencesTellsTheGatewayAndShowsSteadyRed) {
@@ -269,8 +356,7 @@ TEST_F(TerminalTest, HearsAGatewayThatPingsOrLooksSigned) {
   config.gateway = Endpoint{"127.0.0.1", 1, false};
   Start(config);
   EXPECT_TRUE(StatusNow()["gateway"]["heard_ms_ago"].is_null());
-  HttpRequest unsigned_ping = Signed("/api/v1/ping", "");
-  unsigned_ping.headers.erase("X-Signature");
+  HttpRequest unsigned_ping = Post("/api/v1/ping", "");
   EXPECT_EQ(Fetch(unsigned_ping).status, 401);
   EXPECT_TRUE(StatusNow()["gateway"]["heard_ms_ago"].is_null());
   HttpResponse pong = Fetch(Signed("/api/v1/ping", ""));
