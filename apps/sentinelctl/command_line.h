@@ -18,5 +18,7 @@ struct CommandLine {
 void AddViews(CLI::App* app, CommandLine* line);   // incidents, terminals, agents
 void AddSend(CLI::App* app, CommandLine* line);    // send
 void AddConfig(CLI::App* app, CommandLine* line);  // config
+void AddKey(CLI::App* app, CommandLine* line);     // key
+void AddCa(CLI::App* app, CommandLine* line);      // ca
 
 }  // namespace sentinel

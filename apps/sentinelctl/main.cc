@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
   sentinel::AddViews(&app, &line);
   sentinel::AddSend(&app, &line);
   sentinel::AddConfig(&app, &line);
+  sentinel::AddKey(&app, &line);
+  sentinel::AddCa(&app, &line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {

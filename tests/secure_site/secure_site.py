@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""A site whose every connection goes through TLS with its own CA and is signed with its own keys, with real daemons.
+
+    tests/secure_site/secure_site.py --build build/dev
+"""
+import argparse
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import pathlib
+import secrets
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+EVENT = {"node_host": "gpu-worker-08", "event_type": "XID_FATAL", "cluster_rack": "A03", "gpu_index": 3}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait(what, condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"waited in vain: {what}")
+
+
+def signed_v2(body, key_id, secret):
+    """Headers as a sender in a script makes them (docs/formats/signature.md)."""
+    stamp = str(time.time_ns() // 1_000_000)
+    nonce = base64.urlsafe_b64encode(secrets.token_bytes(17)).decode()[:22]
+    text = "\n".join(["GS2", "POST", "/api/v1/gpu_event", ":gateway", key_id, stamp, nonce, hashlib.sha256(body).hexdigest()])
+    digest = hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()
+    return {"X-Timestamp-Ms": stamp, "X-Nonce": nonce, "X-Signature-V2": f"kid={key_id};v=2;sig={digest}"}
+
+
+class Site:
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        self.web, self.agents, self.lamp = free_port(), free_port(), free_port()
+        self.processes = {}
+        self.ctl("ca", "init", "--folder", folder / "ca")
+        for name in ("gateway", "hall-1", "agent-1", "sender"):
+            self.ctl("ca", "issue", name, "--host", "127.0.0.1", "--folder", folder / "ca", "--out", folder / "tls")
+        self.ctl("key", "new", "first", "--folder", folder / "keys")
+        self.ctl("key", "new", "slurm", "--folder", folder / "senders")
+
+    def ctl(self, *arguments):
+        done = subprocess.run([self.build / "apps/sentinelctl/sentinelctl", *arguments], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def tls(self, name, clients=None):
+        text = f'[tls]\ncertificate = "{self.folder}/tls/{name}.crt"\nkey = "{self.folder}/tls/{name}.key"\nca = "{self.folder}/ca/ca.crt"\n'
+        return text + (f'clients = "{clients}"\n' if clients else "")
+
+    def start(self, program, name, config):
+        path = self.folder / f"{name}.toml"
+        path.write_text(config)
+        with open(self.folder / f"{name}.log", "a") as log:
+            self.processes[name] = subprocess.Popen([self.build / f"apps/{program}/{program}", "--config", path], stderr=log)
+
+    def start_all(self):
+        f = self.folder
+        (f / "state").mkdir()
+        self.start("sentinel-gateway", "gateway", f"""
+listen = ["tls:127.0.0.1:{self.web}", "unix:{f}/g.sock"]
+agents = ["tls:127.0.0.1:{self.agents}"]
+state_dir = "{f}/state"
+key_file = "{f}/keys"
+[ingest]
+open_to = "nobody"
+[[senders]]
+name = "slurm"
+key_file = "{f}/senders"
+[[terminals]]
+name = "hall-1"
+address = "tls:127.0.0.1:{self.lamp}"
+protocol = "v2"
+""" + self.tls("gateway", "optional"))
+        self.start("sentinel-terminal", "terminal", f"""
+name = "hall-1"
+listen = "tls:127.0.0.1:{self.lamp}"
+gateway = "tls:127.0.0.1:{self.web}"
+key_file = "{f}/keys"
+protocol = "v2"
+[audio]
+output = "off"
+""" + self.tls("hall-1"))
+        self.start("sentinel-agent", "agent", f"""
+host = "gpu-worker-08"
+board_dir = "{f}"
+gateway = "tls:127.0.0.1:{self.agents}"
+ingest_socket = ""
+spool_dir = "{f}/spool"
+""" + self.tls("agent-1"))
+
+    def stop(self):
+        for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
+            process.wait(10)
+
+    def ask(self, port, method, path, body=None, headers=None, certificate=None):
+        context = ssl.create_default_context(cafile=self.folder / "ca/ca.crt")
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if certificate:
+            context.load_cert_chain(self.folder / f"tls/{certificate}.crt", self.folder / f"tls/{certificate}.key")
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=context)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def json(self, port, path):
+        status, body = self.ask(port, "GET", path)
+        assert status == 200, body
+        return json.loads(body)
+
+    def up(self, port, path):
+        try:
+            return self.ask(port, "GET", path)[0] == 200
+        except OSError:
+            return False
+
+
+def secret_of(path):
+    return next(line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("secret"))
+
+
+def check(site):
+    wait("the gateway", lambda: site.up(site.web, "/readyz"))
+    wait("the terminal", lambda: site.up(site.lamp, "/healthz"))
+    wait("the agent, through TLS", lambda: any(a.get("connected") for a in site.json(site.web, "/api/v1/agents")["agents"]))
+
+    body = json.dumps(EVENT).encode()
+    post = lambda headers=None, certificate=None, event=body: site.ask(site.web, "POST", "/api/v1/gpu_event", event, headers, certificate)[0]
+    assert post() == 401, "an event without a proof"
+    headers = signed_v2(body, "slurm", secret_of(site.folder / "senders/slurm.key"))
+    assert post(headers) == 200, "a signed event"
+    assert post(headers) == 401, "the same again"
+    assert post(signed_v2(body, "slurm", "guessed")) == 401, "a forged event"
+    assert post(signed_v2(body, "first", secret_of(site.folder / "keys/first.key"))) == 403, "an event signed with a terminal's key"
+    assert post(certificate="sender") == 200, "an event from who has a certificate"
+
+    lit = lambda text: any(text in m["text"] for m in site.json(site.lamp, "/api/v1/status")["history"])
+    wait("the lamp", lambda: lit("gpu-worker-08"))
+
+    # Plain HTTP at a TLS address, and a peer that connects and says nothing, get nowhere and hold nobody up.
+    silent = socket.create_connection(("127.0.0.1", site.web))
+    with socket.create_connection(("127.0.0.1", site.web), timeout=10) as plain:
+        plain.sendall(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert not plain.recv(100).startswith(b"HTTP"), "plain HTTP was answered"
+    assert site.up(site.web, "/readyz")
+    silent.close()
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    try:
+        old.set_ciphers("ALL:@SECLEVEL=0")
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with socket.create_connection(("127.0.0.1", site.web), timeout=10) as raw, old.wrap_socket(raw):
+            raise AssertionError("TLS 1.1 was spoken")
+    except (ssl.SSLError, ValueError, OSError):
+        pass
+
+    # The keys are exchanged: terminal first, then the gateway, then the old key is revoked; no alarm is lost on the way.
+    site.ctl("key", "rotate", "second", "--folder", site.folder / "keys")
+    number = 9
+    for step in ("terminal", "gateway", None):
+        if step:
+            site.processes[step].send_signal(signal.SIGHUP)
+        else:
+            site.ctl("key", "revoke", "first", "--folder", site.folder / "keys")
+            for name in ("terminal", "gateway"):
+                site.processes[name].send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        event = json.dumps({**EVENT, "node_host": f"gpu-worker-{number:02}"}).encode()
+        assert post(certificate="sender", event=event) == 200
+        wait(f"the lamp while keys are exchanged ({step})", lambda: lit(f"gpu-worker-{number:02}"))
+        number += 1
+    listed = json.loads(site.ctl("--json", "key", "list", "--folder", site.folder / "keys"))["keys"]
+    assert {k["key"]: k["state"] for k in listed} == {"first": "revoked", "second": "active"}, listed
+
+    # A press of the button reaches the gateway, signed with the new key.
+    status, answer = site.ask(site.lamp, "POST", "/api/v1/ack")
+    assert status == 200 and json.loads(answer)["acknowledged"], answer
+    wait("the press at the gateway", lambda: all(i["state"] != "open" for i in site.json(site.web, "/api/v1/incidents")["incidents"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    build = parser.parse_args().build.resolve()
+    with tempfile.TemporaryDirectory(prefix="secure-site-") as folder:
+        os.chmod(folder, 0o700)
+        site = Site(build, pathlib.Path(folder))
+        try:
+            site.start_all()
+            check(site)
+        except BaseException:
+            for log in pathlib.Path(folder).glob("*.log"):
+                print(f"--- {log.name}\n{log.read_text()[-3000:]}", file=sys.stderr)
+            raise
+        finally:
+            site.stop()
+    print("secure_site: ok")
+
+
+if __name__ == "__main__":
+    main()
