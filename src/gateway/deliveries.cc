@@ -141,7 +141,7 @@ bool Deliveries::Pump(Moment now) {
     }
   }
   metrics_.outbox_waiting->Set(static_cast<double>(outbox_.waiting()));
-  metrics_.outbox_shed->Set(static_cast<double>(outbox_.shed()));
+  GatewayMetrics::CountedTo(metrics_.outbox_shed, outbox_.shed());
   return !outcomes.empty();
 }
 

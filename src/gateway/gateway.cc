@@ -561,7 +561,7 @@ void GatewayOnLoop::Tick() {
   StoreHealth health = store_->health();
   metrics_.store_ok->Set(health.ok ? 1 : 0);
   metrics_.store_queued_rows->Set(static_cast<double>(health.queued_rows));
-  metrics_.store_failed_rows->Set(static_cast<double>(health.failed_rows));
+  GatewayMetrics::CountedTo(metrics_.store_rows_failed, health.failed_rows);
   if (health.moved_aside != moved_aside_) {
     moved_aside_ = health.moved_aside;
     metrics_.store_corrupt->Increment();

@@ -67,13 +67,15 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
   suspicions = Counter("sentinel_suspicions_total", "Stalls suspected");
   incidents_open = Gauge("sentinel_incidents_open", "Incidents not closed");
   outbox_waiting = Gauge("sentinel_outbox_waiting", "Notifications not yet answered");
-  outbox_shed = Gauge("sentinel_outbox_shed", "Notifications given up because of the bound");
+  outbox_shed =
+      Counter("sentinel_outbox_shed_total", "Notifications given up because of the bound");
   agents_connected = Gauge("sentinel_agents_connected", "Agents connected");
   terminals_configured = Gauge("sentinel_terminals_configured", "Terminals that are configured");
   terminals_reachable = Gauge("sentinel_terminals_reachable", "Terminals that answer");
   store_ok = Gauge("sentinel_store_ok", "1 while the disk takes what is written");
   store_queued_rows = Gauge("sentinel_store_queued_rows", "Rows waiting for the disk");
-  store_failed_rows = Gauge("sentinel_store_failed_rows", "Rows that could not be made durable");
+  store_rows_failed =
+      Counter("sentinel_store_rows_failed_total", "Rows that could not be made durable");
   store_corrupt =
       Counter("sentinel_store_corrupt_total", "Store files that were corrupt and moved aside");
   heartbeats = Counter("sentinel_heartbeats_total", "Seconds in which the main loop has turned");
@@ -92,6 +94,10 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
                   .Help("From the last progress of a ring to the red decision")
                   .Register(*registry_)
                   .Add({}, kRed);
+}
+
+void GatewayMetrics::CountedTo(prometheus::Counter* counter, uint64_t count) {
+  counter->Increment(static_cast<double>(count) - counter->Value());
 }
 
 std::string GatewayMetrics::Text() const {

@@ -33,6 +33,8 @@ class GatewayMetrics {
   // Of a webhook or Alertmanager, by its configured name.
   void OutputAttempted(const std::string& output, std::string_view outcome);
   void OutputState(const std::string& output, bool up, size_t waiting);
+  // What is counted elsewhere, since the start.
+  static void CountedTo(prometheus::Counter* counter, uint64_t count);
 
   prometheus::Counter* events_accepted;
   prometheus::Counter* events_suppressed;
@@ -46,13 +48,13 @@ class GatewayMetrics {
   prometheus::Counter* suspicions;
   prometheus::Gauge* incidents_open;
   prometheus::Gauge* outbox_waiting;
-  prometheus::Gauge* outbox_shed;
+  prometheus::Counter* outbox_shed;
   prometheus::Gauge* agents_connected;
   prometheus::Gauge* terminals_configured;
   prometheus::Gauge* terminals_reachable;
   prometheus::Gauge* store_ok;
   prometheus::Gauge* store_queued_rows;
-  prometheus::Gauge* store_failed_rows;
+  prometheus::Counter* store_rows_failed;
   prometheus::Counter* store_corrupt;  // files moved aside
   prometheus::Gauge* reload_ok;        // of the last reading of the configuration
   prometheus::Gauge* reload_time;      // Unix time of the last that was taken
