@@ -103,8 +103,14 @@ Floor::Press Floor::Pressed(Instant now) {
 
 void Floor::Mute(Instant until, Instant now) {
   EndMute(now);
-  if (muted_until_ || until <= now) return;
-  muted_until_ = std::min(until, now + options_.mute);
+  until = std::min(until, now + options_.mute);
+  if (until <= now || (muted_until_ && *muted_until_ >= until)) return;
+  if (!muted_until_) mute_break_.reset();
+  muted_until_ = until;
+}
+
+void Floor::Unmute() {
+  muted_until_.reset();
   mute_break_.reset();
 }
 

@@ -49,8 +49,13 @@ class Floor {
 
   Taken Accept(FloorMessage message, Instant now);
   Press Pressed(Instant now);
-  // What the gateway remembers of a press that we have forgotten; a mute of our own stands.
+  // What the gateway remembers of a press that we have forgotten, or a mute by command: the longer
+  // of it and our own stands.
   void Mute(Instant until, Instant now);
+  // By command. What still burns is told by the gateway.
+  void Unmute();
+  // Nothing that has come is said any further.
+  void Hush() { speech_.DropAll(); }
   // Somebody who proved to be our gateway has spoken to us.
   void Heard(Instant now) { heard_ = now; }
 

@@ -272,6 +272,32 @@ TEST(Floor, LeavesTheReminderToAGatewayThatIsThere) {
   EXPECT_THAT(world.heard, IsEmpty());
 }
 
+TEST(Floor, TheLongerOfTwoMutesStandsAndNoneIsLongerThanAPress) {
+  World world;
+  world.floor().Mute(world.now + minutes(5), world.now);
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(5));
+  world.floor().Mute(world.now + minutes(2), world.now);
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(5));
+  world.floor().Mute(world.now + minutes(60), world.now);
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(15));
+}
+
+TEST(Floor, AMuteByCommandStopsInTheMiddleAndItsEndIsAtOnce) {
+  World world;
+  world.Send("a", Severity::kP0);
+  world.floor().Mute(world.now + minutes(5), world.now);
+  world.floor().Hush();
+  world.heard.clear();
+  world.Run(seconds(30));
+  EXPECT_EQ(world.hushed, 1);
+  EXPECT_THAT(world.heard, IsEmpty());
+  EXPECT_EQ(world.floor().look().mode, LightMode::kFlash);  // nobody has acknowledged anything
+  world.floor().Unmute();
+  EXPECT_FALSE(world.floor().muted_until().has_value());
+  world.Send("b", Severity::kP1);
+  EXPECT_THAT(world.heard, ElementsAre("节点 b"));
+}
+
 TEST(Floor, BreathesWhiteWhenNoGatewayHasBeenHeardForFifteenSeconds) {
   World world(FloorOptions{.gateway_expected = true});
   world.Run(milliseconds(14900));

@@ -139,6 +139,7 @@ bool Deliveries::Pump(Moment now) {
       case NotificationState::kPending:
         break;
     }
+    if (on_outcome_) on_outcome_(outcome);
   }
   metrics_.outbox_waiting->Set(static_cast<double>(outbox_.waiting()));
   GatewayMetrics::CountedTo(metrics_.outbox_shed, outbox_.shed());
@@ -196,15 +197,42 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
 
 // A terminal that was started anew has forgotten that somebody pressed its button.
 std::string Deliveries::PingBody(const std::string& name) const {
+  const bool by_command = terminals_.at(name).tell_mute;
   auto muted = book_.mutes().find(name);
-  if (muted == book_.mutes().end()) return "{}";
+  if (muted == book_.mutes().end()) return by_command ? R"({"muted_for_ms":0})" : "{}";
   const Duration left = muted->second.mono - MonotonicNow() - kMuteMargin;
   if (left <= Duration(0)) return "{}";
-  return nlohmann::json{{"muted_for_ms", ToMillis(left)}}.dump();
+  nlohmann::json body{{"muted_for_ms", ToMillis(left)}};
+  if (by_command) body["hush"] = true;
+  return body.dump();
+}
+
+void Deliveries::TellMute(const std::string& name) {
+  auto found = terminals_.find(name);
+  if (found == terminals_.end()) return;
+  Terminal& terminal = found->second;
+  terminal.tell_mute = true;
+  if (terminal.pinging) {
+    terminal.hurry = true;
+  } else {
+    PingAfter(name, Duration(0));
+  }
+}
+
+void Deliveries::PingAfter(const std::string& name, Duration pause) {
+  boost::asio::steady_timer& timer = *terminals_.at(name).ping_timer;
+  timer.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause));
+  timer.async_wait([this, alive = alive_, name](boost::system::error_code error) {
+    if (!error && *alive) Ping(name);
+  });
 }
 
 void Deliveries::Ping(const std::string& name) {
-  std::shared_ptr<SignedClient> client = terminals_.at(name).client;
+  Terminal& terminal = terminals_.at(name);
+  if (terminal.pinging) return;
+  terminal.pinging = true;
+  terminal.hurry = false;
+  std::shared_ptr<SignedClient> client = terminal.client;
   HttpRequest request;
   request.method = "POST";
   request.path = "/api/v1/ping";
@@ -225,8 +253,11 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
   // Asked before it was configured away, or anew.
   if (found == terminals_.end()) return;
   Terminal& terminal = found->second;
+  terminal.pinging = false;
   if (outcome.response.ok()) {
     int status = outcome.response->status;
+    // What was said when this ping was already under way is said with the next.
+    if (status == 200 && !terminal.hurry) terminal.tell_mute = false;
     // A refusal says nothing about the kind, and a broken answer neither.
     if (status == 200) {
       terminal.kind = Kind::kSentinel;
@@ -241,11 +272,7 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
     Missed(terminal, outcome.response.error().message, now);
   }
   turn_();
-  terminal.ping_timer->expires_after(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(pace_.ping_every));
-  terminal.ping_timer->async_wait([this, alive = alive_, name](boost::system::error_code error) {
-    if (!error && *alive) Ping(name);
-  });
+  PingAfter(name, terminal.hurry ? Duration(0) : pace_.ping_every);
 }
 
 // A terminal that was started anew has forgotten what was open.
@@ -294,6 +321,12 @@ void Deliveries::Missed(Terminal& terminal, const std::string& error, Moment now
   spdlog::error("event=terminal_unreachable terminal={} address={} why=\"{}\"",
                 terminal.settings.name, terminal.settings.endpoint.ToString(), error);
   book_.OnTerminalLost(terminal.settings.name, now);
+}
+
+std::string Deliveries::TroubleOf(const std::string& name) const {
+  auto found = terminals_.find(name);
+  if (found == terminals_.end() || found->second.error.empty()) return "";
+  return ": " + found->second.error;
 }
 
 std::vector<TerminalStatus> Deliveries::Status() const {

@@ -71,6 +71,18 @@ class Deliveries {
     on_proven_ = std::move(told);
   }
 
+  // A mute that has just begun or ended by command: the terminal is told at once, so that it stops
+  // in the middle of a sentence, or gives up the mute of a press of its own button.
+  void TellMute(const std::string& terminal);
+
+  // What finally became of each message, after the book has been told.
+  void OnOutcome(std::function<void(const Outbox::Outcome&)> told) {
+    on_outcome_ = std::move(told);
+  }
+
+  bool Knows(const std::string& terminal) const { return terminals_.contains(terminal); }
+  // ": and why", of the last attempt that failed; empty if it succeeded.
+  std::string TroubleOf(const std::string& terminal) const;
   std::vector<TerminalStatus> Status() const;
   const Outbox& outbox() const { return outbox_; }
 
@@ -89,6 +101,9 @@ class Deliveries {
     bool lost = false;
     std::string error;
     std::string boot_id;  // empty: not known
+    bool pinging = false;
+    bool hurry = false;      // the next ping is due at once
+    bool tell_mute = false;  // a command about its mute is to be told
   };
 
   void Add(TerminalSettings settings);
@@ -97,6 +112,7 @@ class Deliveries {
   void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
   std::string PingBody(const std::string& name) const;
   void Ping(const std::string& name);
+  void PingAfter(const std::string& name, Duration pause);
   void Ponged(const std::string& name, const HttpOutcome& outcome);
   void CheckBoot(Terminal& terminal, const std::string& pong, Moment now);
   void Heard(Terminal& terminal, Moment now);
@@ -111,6 +127,7 @@ class Deliveries {
   std::map<std::string, Terminal> terminals_;
   std::function<void(const std::string&, const std::string&)> on_boot_;
   std::function<void(const std::string&)> on_proven_;
+  std::function<void(const Outbox::Outcome&)> on_outcome_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -117,20 +117,24 @@ HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
   return Answer(200, json);
 }
 
-// What the gateway knows of a press before we were started; the rest of a ping's body is not ours.
-std::optional<Duration> MutedFor(const std::string& body) {
+// What the gateway knows of a press before we were started, or has been told by command; the rest
+// of a ping's body is not ours.
+void TakeMute(Terminal& terminal, const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
+  if (!json.is_object()) return;
   auto left = json.find("muted_for_ms");
-  if (left == json.end() || !left->is_number_unsigned()) return std::nullopt;
-  return std::chrono::milliseconds(std::min<uint64_t>(left->get<uint64_t>(), kMutedForMaxMs));
+  if (left == json.end() || !left->is_number_unsigned()) return;
+  const auto millis = std::min<uint64_t>(left->get<uint64_t>(), kMutedForMaxMs);
+  if (millis == 0) return terminal.Unmute();
+  terminal.Mute(std::chrono::milliseconds(millis));
+  if (json.value("hush", Json()) == true) terminal.Hush();
 }
 
 HttpResponse Ping(Terminal& terminal, HttpRequest& request) {
   Status authentic = AuthenticV2(terminal, &request);
   if (!authentic.ok()) return Refuse(401, authentic.error().message);
   terminal.GatewayHeard();
-  if (std::optional<Duration> muted = MutedFor(request.body)) terminal.Mute(*muted);
+  TakeMute(terminal, request.body);
   Json json;
   json["name"] = terminal.config().name;
   json["boot_id"] = terminal.boot_id();

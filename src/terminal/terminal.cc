@@ -182,6 +182,17 @@ void Terminal::Mute(Duration left) {
   floor_.Mute(now + left, now);
 }
 
+void Terminal::Unmute() {
+  if (floor_.muted_until()) spdlog::info("event=unmuted");
+  floor_.Unmute();
+}
+
+void Terminal::Hush() {
+  spdlog::info("event=hushed");
+  floor_.Hush();
+  Perform(/*to_pages=*/false);
+}
+
 std::string Terminal::StatusText(StatusExtent extent) const {
   StatusView view{config_,       boot_id_, started_,   MomentNow(),
                   floor_,        history_, announcer_, link_ ? &*link_ : nullptr,

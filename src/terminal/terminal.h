@@ -58,6 +58,8 @@ class Terminal {
   Floor::Press Press();
   void GatewayHeard();
   void Mute(Duration left);
+  void Unmute();
+  void Hush();
   std::string StatusText(StatusExtent extent) const;
   bool AddPage(HttpResponder& responder);
   bool healthy() const;  // the light is being rendered

@@ -372,9 +372,21 @@ TEST_F(TerminalTest, LearnsOfAMuteThatItHasForgotten) {
   HttpResponse pong = Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":600000})"));
   const Json until = Json::parse(pong.body)["muted_until_at"];
   ASSERT_TRUE(until.is_string());
-  // Its own stands, whatever it is told later.
+  // The longer one stands.
   Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":60000})"));
   EXPECT_EQ(StatusNow()["muted_until_at"], until);
+}
+
+TEST_F(TerminalTest, AMuteByCommandHushesItAndEndsByCommand) {
+  Start({}, /*endless_sound=*/true);
+  Send(P0());
+  RunUntil(io_, [&] { return StatusNow()["speech"]["busy"] == true; });
+  Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":600000,"hush":true})"));
+  RunUntil(io_, [&] { return StatusNow()["speech"]["busy"] == false; });
+  EXPECT_TRUE(StatusNow()["muted_until_at"].is_string());
+  EXPECT_EQ(StatusNow()["light"]["mode"], "flash");
+  Fetch(Signed("/api/v1/ping", R"({"muted_for_ms":0})"));
+  EXPECT_TRUE(StatusNow()["muted_until_at"].is_null());
 }
 
 TEST_F(TerminalTest, ServesThePageWithoutAnythingFromElsewhere) {
