@@ -153,6 +153,9 @@ class IncidentBook {
   // and no terminal is muted. Returns how many.
   int AcknowledgeAs(const Actor& actor, const std::vector<std::string>& incidents, Moment now);
 
+  // What burns at a terminal, acknowledged or not, the loudest last.
+  std::vector<std::string> BurningAt(const std::string& terminal) const;
+
   // Until when a terminal is silent, by its name; those that are not are absent.
   const std::map<std::string, Moment>& mutes() const { return mutes_; }
   // From an earlier process; one that is over has no effect.
@@ -366,6 +369,8 @@ class IncidentBook {
   static TerminalMessage Sounding(Voice voice, Severity severity, const std::string& text);
   bool Suppressed(const Entry& entry, const Lamp& lamp, Instant now) const;
   Duration WindowOf(const std::string& identity, Instant now) const;
+  Duration WindowLeft(const std::string& identity, const Entry* open, const std::string& terminal,
+                      Instant now) const;
   bool WindowOpen(const std::string& identity, const std::string& terminal, Instant now) const;
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
   void TellDark(Entry& entry, NotifyReason told, bool green_due, Moment now);

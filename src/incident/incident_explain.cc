@@ -1,4 +1,5 @@
 // The part of IncidentBook that says what it would do.
+#include <algorithm>
 #include <utility>
 
 #include "incident/identity.h"
@@ -6,6 +7,19 @@
 #include "incident/speech_text.h"
 
 namespace sentinel {
+
+Duration IncidentBook::WindowLeft(const std::string& identity, const Entry* open,
+                                  const std::string& terminal, Instant now) const {
+  std::optional<Instant> from;
+  if (open != nullptr) {
+    auto lamp = open->lamps.find(terminal);
+    if (lamp != open->lamps.end()) from = lamp->second.window_from;
+  } else if (auto closed = windows_.find({identity, terminal}); closed != windows_.end()) {
+    from = closed->second;
+  }
+  if (!from) return Duration(0);
+  return std::max(Duration(0), *from + WindowOf(identity, now) - now);
+}
 
 Explanation IncidentBook::Explain(const Event& event, JobPresence presence, Moment now) const {
   Explanation told;
@@ -38,6 +52,8 @@ Explanation IncidentBook::Explain(const Event& event, JobPresence presence, Mome
   }
   told.quiet = QuietFor(entry);
 
+  told.identity = IdentityOf(event);
+  told.window = WindowOf(told.identity, now.mono);
   const Entry* open = nullptr;
   auto known = open_by_identity_.find(IdentityOf(event));
   if (known != open_by_identity_.end()) {
@@ -70,6 +86,7 @@ Explanation IncidentBook::Explain(const Event& event, JobPresence presence, Mome
     terminal.why = std::move(chosen.why);
     const Voice voice =
         VoiceAt(level.severity, terminal.name, reason, now.mono, &terminal.voice_why);
+    terminal.window_left = WindowLeft(told.identity, open, terminal.name, now.mono);
     terminal.light = true;
     terminal.voice = voice != Voice::kNone;
     if (reason == NotifyReason::kRepeated) {

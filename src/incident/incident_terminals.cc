@@ -78,6 +78,14 @@ void IncidentBook::Trail(const Actor& actor, AuditAction action, std::string sub
   actions_.audit.push_back({now.wall, actor, action, std::move(subject), std::move(detail)});
 }
 
+std::vector<std::string> IncidentBook::BurningAt(const std::string& terminal) const {
+  std::vector<std::string> ids;
+  auto burning = burning_.find(terminal);
+  if (burning == burning_.end()) return ids;
+  for (const BurningKey& key : burning->second) ids.push_back(std::get<2>(key));
+  return ids;
+}
+
 void IncidentBook::Mute(const std::string& terminal, WallTime until, Moment now) {
   // A terminal's clock may be wrong, and so may ours have been: never longer than a mute lasts.
   const Duration left =

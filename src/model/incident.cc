@@ -71,6 +71,8 @@ std::string_view NotifyReasonName(NotifyReason reason) {
       return "fallback";
     case NotifyReason::kSilenced:
       return "silenced";
+    case NotifyReason::kTest:
+      return "test";
   }
   return "";
 }
@@ -112,7 +114,7 @@ std::optional<CloseReason> CloseReasonFromName(std::string_view name) {
   return FromName(name, CloseReasonName, CloseReason::kSuperseded);
 }
 std::optional<NotifyReason> NotifyReasonFromName(std::string_view name) {
-  return FromName(name, NotifyReasonName, NotifyReason::kSilenced);
+  return FromName(name, NotifyReasonName, NotifyReason::kTest);
 }
 std::optional<QuietReason> QuietReasonFromName(std::string_view name) {
   return FromName(name, QuietReasonName, QuietReason::kHostDown);
@@ -136,6 +138,7 @@ bool IsAlarm(NotifyReason reason) {
     case NotifyReason::kDigest:
     case NotifyReason::kAcknowledged:
     case NotifyReason::kSilenced:
+    case NotifyReason::kTest:
       return false;
   }
   return false;

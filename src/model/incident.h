@@ -44,6 +44,7 @@ enum class NotifyReason : uint8_t {
   kAcknowledged,  // someone elsewhere has pressed the button: light only
   kFallback,      // for another terminal that does not answer
   kSilenced,      // it burns on and is not to be shown any more: light off
+  kTest,          // of no incident: whether the terminal works
 };
 // It tells of something that burns, not of its end or of what somebody did about it.
 bool IsAlarm(NotifyReason reason);
