@@ -5,13 +5,16 @@
 #include <map>
 #include <string>
 
+#include "gateway/access.h"
 #include "gateway/admission.h"
 #include "gateway/agents.h"
 #include "gateway/deliveries.h"
 #include "gateway/intake.h"
+#include "gateway/test_messages.h"
 #include "http/request_authenticator.h"
 #include "http/server.h"
 #include "incident/incident_book.h"
+#include "model/audit.h"
 #include "store/store.h"
 #include "web/metrics.h"
 #include "wire/alert_rules.h"
@@ -31,12 +34,17 @@ struct ApiDeps {
   Intake& intake;
   RequestAuthenticator& authenticator;
   const Admission& admission;
+  const Access& access;
   const std::map<std::string, KeyRing>& keys;  // by terminal
   const AlertMapping& alerts;
+  TestMessages& tests;
+  const Duration& mute_max;                       // of a mute by command
+  std::function<void(const AuditRecord&)> audit;  // of what the book does not tell of itself
   std::function<void()> turn;
   std::function<bool()> ready;
 };
 
+// GET /api/v1 tells of all that `router` serves; it outlives its own routes.
 void AddApiRoutes(HttpRouter* router, ApiDeps deps);
 
 }  // namespace sentinel

@@ -8,7 +8,8 @@
 namespace sentinel {
 namespace {
 
-void GetIncidents(const ApiDeps& deps, const HttpRequest& request, const Responder& responder) {
+void GetIncidents(const ApiDeps& deps, const Caller&, const HttpRequest& request,
+                  const Responder& responder) {
   bool with_closed = true;
   if (!request.query.empty()) {
     if (request.query != "state=open" && request.query != "state=all") {
@@ -20,7 +21,8 @@ void GetIncidents(const ApiDeps& deps, const HttpRequest& request, const Respond
   responder->Send(JsonResponse(200, IncidentListJson(list, MomentNow())));
 }
 
-void GetIncident(const ApiDeps& deps, const HttpRequest& request, const Responder& responder) {
+void GetIncident(const ApiDeps& deps, const Caller&, const HttpRequest& request,
+                 const Responder& responder) {
   std::string id = request.path.substr(request.path.rfind('/') + 1);
   const Incident* incident = deps.book.Find(id);
   if (incident == nullptr) return responder->Send(TextResponse(404, "Not Found\n"));
@@ -30,12 +32,8 @@ void GetIncident(const ApiDeps& deps, const HttpRequest& request, const Responde
 }  // namespace
 
 void AddIncidentRoutes(HttpRouter* router, const ApiShared& deps) {
-  router->Add("GET", "/api/v1/incidents", [deps](const HttpRequest& request, const Responder& r) {
-    GetIncidents(*deps, request, r);
-  });
-  router->Add("GET", "/api/v1/incidents/*", [deps](const HttpRequest& request, const Responder& r) {
-    GetIncident(*deps, request, r);
-  });
+  AddForRole(router, deps, "GET", "/api/v1/incidents", Role::kView, GetIncidents);
+  AddForRole(router, deps, "GET", "/api/v1/incidents/*", Role::kView, GetIncident);
 }
 
 }  // namespace sentinel

@@ -42,12 +42,14 @@ HttpResponse Readiness(const ApiDeps& deps) {
 }  // namespace
 
 void AddStatusRoutes(HttpRouter* router, const ApiShared& deps) {
-  router->Add("GET", "/api/v1/terminals", [deps](const HttpRequest&, const Responder& r) {
-    r->Send(JsonResponse(200, TerminalsJson(*deps)));
-  });
-  router->Add("GET", "/api/v1/agents", [deps](const HttpRequest&, const Responder& r) {
-    r->Send(JsonResponse(200, AgentsJson(deps->agents, MonotonicNow())));
-  });
+  AddForRole(router, deps, "GET", "/api/v1/terminals", Role::kView,
+             [](const ApiDeps& api, const Caller&, const HttpRequest&, const Responder& r) {
+               r->Send(JsonResponse(200, TerminalsJson(api)));
+             });
+  AddForRole(router, deps, "GET", "/api/v1/agents", Role::kView,
+             [](const ApiDeps& api, const Caller&, const HttpRequest&, const Responder& r) {
+               r->Send(JsonResponse(200, AgentsJson(api.agents, MonotonicNow())));
+             });
   router->Add("GET", "/metrics", [deps](const HttpRequest&, const Responder& r) {
     HttpResponse response = TextResponse(200, deps->metrics.Text());
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";

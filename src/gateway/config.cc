@@ -13,6 +13,7 @@
 
 #include "config/config_file.h"
 #include "config/toml_reader.h"
+#include "gateway/config_access.h"
 #include "incident/speech_text.h"
 #include "signal/terminal_driver.h"
 
@@ -364,6 +365,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("delivery", [&](TomlReader& pace) { ReadDelivery(&pace, &config.delivery); });
   ReadTls(&reader, &config.tls);
   CheckTls(&reader, config.tls, ServedEndpoints(config), CalledEndpoints(config));
+  reader.Section("access", [&](TomlReader& access) { ReadAccess(&access, &config.access); });
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {
     if (!terminal.key_file.empty() || !config.key_file.empty()) continue;

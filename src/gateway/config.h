@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "correlate/correlator.h"
+#include "gateway/access.h"
 #include "gateway/admission_config.h"
 #include "gateway/alert_config.h"
 #include "gateway/delivery_pace.h"
@@ -48,6 +49,7 @@ struct GatewayConfig {
   CorrelateOptions detection;
   IncidentPolicy incidents;
   DeliveryPace delivery;
+  AccessConfig access;
 };
 
 // The endpoints of it that are listened on, and those that are called.

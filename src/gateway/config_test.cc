@@ -198,6 +198,37 @@ TEST(GatewayConfig, AStateFolderThatCannotBeUsedIsAWarning) {
   EXPECT_THAT(neither[1], HasSubstr("no-such-folder: "));
 }
 
+TEST(GatewayConfig, RolesAreGivenToPlacesUsersGroupsAndKeys) {
+  Result<GatewayConfig> config = ParseGatewayConfig(R"(
+[access]
+loopback = "view"
+[[access.users]]
+user = "root"
+role = "ack"
+[[access.users]]
+group = "27"
+role = "admin"
+[[access.keys]]
+key_file = "/etc/gpu-sentinel/keys/ops"
+role = "admin"
+)",
+                                                    "gateway.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->access.loopback, Role::kView);
+  EXPECT_EQ(config->access.network, Role::kNone);
+  EXPECT_EQ(config->access.users.at(0).user, 0u);
+  EXPECT_EQ(config->access.users.at(1).group, 27u);
+  EXPECT_EQ(config->access.keys.at(0).key_file, "/etc/gpu-sentinel/keys/ops");
+  EXPECT_THAT(ErrorOf("[[access.keys]]\nrole = \"ack\"\n"), HasSubstr("either a key_file or a"));
+  EXPECT_THAT(ErrorOf("[access]\nsocket = \"root\"\n"),
+              HasSubstr("gateway.toml:2:10: socket: one of none, view, ack, admin"));
+  EXPECT_THAT(ErrorOf("[[access.users]]\ngroup = \"no-such-group\"\n"),
+              HasSubstr("there is no group 'no-such-group' on this host"));
+  EXPECT_THAT(ErrorOf("[[access.users]]\nrole = \"ack\"\n"), HasSubstr("either a user or a group"));
+  EXPECT_THAT(ErrorOf("[[access.users]]\nuser = \"1\"\ngroup = \"1\"\n"),
+              HasSubstr("either a user or a group"));
+}
+
 TEST(Inventory, AHostIsNamedOnce) {
   auto twice =
       ParseInventory("[[host]]\nname = 'n1'\n[[host]]\nname = 'n1-5f7c9d8b4a'\n", "inventory.toml");

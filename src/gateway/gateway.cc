@@ -1,6 +1,7 @@
 #include "gateway/gateway.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "gateway/access.h"
 #include "gateway/agent_server.h"
 #include "gateway/agents.h"
 #include "gateway/api.h"
@@ -20,6 +22,7 @@
 #include "gateway/keeper.h"
 #include "gateway/log_value.h"
 #include "gateway/state_lock.h"
+#include "gateway/test_messages.h"
 #include "http/request_authenticator.h"
 #include "http/server.h"
 #include "web/flap_json.h"
@@ -75,6 +78,7 @@ std::string NeedsAStart(const GatewayConfig& now, const GatewayConfig& then) {
 struct Credentials {
   std::vector<TerminalSettings> terminals;
   std::map<std::string, KeyRing> senders;  // by name
+  std::vector<KeyHolder> operators;
   TlsContexts tls;
 };
 Result<Credentials> LoadCredentials(const GatewayConfig& config, SampleKey sample_key);
@@ -106,6 +110,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
                 id_ + "-"),
         authenticator_({{std::string(kGatewayAudience), id_, kNoncesMax}}, {}, MomentNow()),
         admission_(config_.ingest.open_to, {}),
+        access_(config_.access, {}, geteuid()),
+        tests_(io, deliveries_, *store_, config_.incidents.language, [this] { Turn(); }),
         wake_(io),
         tick_(io) {
     TakeKeys(std::move(credentials));
@@ -179,6 +185,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   void KeepMutes();
   void RestoreSilences(const std::map<std::string, std::string>& notes, Moment now);
   void RestoreFlaps(const std::map<std::string, std::string>& notes, Moment now);
+  void KeepAct(const AuditRecord& line);
   void KeepActs(const IncidentBook::Actions& actions);
 
   boost::asio::io_context& io_;
@@ -200,6 +207,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   std::map<std::string, KeyRing> keys_;  // by terminal
   RequestAuthenticator authenticator_;
   Admission admission_;
+  Access access_;
+  TestMessages tests_;
   std::vector<std::unique_ptr<HttpServer>> servers_;
   std::unique_ptr<AgentServer> agent_server_;
   boost::asio::steady_timer wake_;
@@ -268,8 +277,11 @@ Status GatewayOnLoop::Restore() {
       RestoreProven(name.substr(std::string(kProvenNote).size()));
     } else if (name.starts_with(kMuteNote)) {
       RestoreMute(name.substr(std::string(kMuteNote).size()), boot_id, now);
+    } else if (name.starts_with(kTestNote)) {
+      tests_.Resume(name.substr(std::string(kTestNote).size()), boot_id);
     }
   }
+  deliveries_.OnOutcome([this](const Outbox::Outcome& outcome) { tests_.OnOutcome(outcome); });
   deliveries_.OnBoot([this](const std::string& terminal, const std::string& boot_id) {
     Turn();  // what is sent again is queued for the disk first
     store_->PutNote({kBootNote + terminal, boot_id}, {});
@@ -387,18 +399,33 @@ void GatewayOnLoop::KeepActs(const IncidentBook::Actions& actions) {
   for (const std::string& source : actions.flaps_over) {
     store_->PutNote({FlapNoteOf(source), ""}, {});
   }
-  for (const AuditRecord& line : actions.audit) {
-    spdlog::info("event=act action={} by={} from={} subject={} detail={}",
-                 AuditActionName(line.action), LogValue(line.actor.by), LogValue(line.actor.from),
-                 LogValue(line.subject), LogValue(line.detail));
-    store_->AppendAudit(line, {});
-  }
+  for (const AuditRecord& line : actions.audit) KeepAct(line);
+}
+
+void GatewayOnLoop::KeepAct(const AuditRecord& line) {
+  spdlog::info("event=act action={} by={} from={} subject={} detail={}",
+               AuditActionName(line.action), LogValue(line.actor.by), LogValue(line.actor.from),
+               LogValue(line.subject), LogValue(line.detail));
+  store_->AppendAudit(line, {});
 }
 
 void GatewayOnLoop::AddRoutes() {
-  ApiDeps deps{book_,       *store_,        metrics_,           agents_,
-               deliveries_, intake_,        authenticator_,     admission_,
-               keys_,       config_.alerts, [this] { Turn(); }, [this] { return ready_; }};
+  ApiDeps deps{book_,
+               *store_,
+               metrics_,
+               agents_,
+               deliveries_,
+               intake_,
+               authenticator_,
+               admission_,
+               access_,
+               keys_,
+               config_.alerts,
+               tests_,
+               config_.incidents.mute,
+               [this](const AuditRecord& line) { KeepAct(line); },
+               [this] { Turn(); },
+               [this] { return ready_; }};
   AddApiRoutes(&router_, std::move(deps));
 }
 
@@ -433,8 +460,10 @@ void GatewayOnLoop::TakeKeys(Credentials credentials) {
     if (deliveries_.Proven(terminal.name)) authenticator_.RememberProven(terminal.keys);
   }
   for (const auto& [name, ring] : credentials.senders) rings.push_back(ring);
+  for (const KeyHolder& holder : credentials.operators) rings.push_back(holder.keys);
   authenticator_.Reconfigure(std::move(rings));
   admission_ = Admission(config_.ingest.open_to, std::move(credentials.senders));
+  access_ = Access(config_.access, std::move(credentials.operators), geteuid());
 }
 
 // Whatever can be wrong is found before anything is changed.
@@ -747,6 +776,13 @@ Result<Credentials> LoadCredentials(const GatewayConfig& config, SampleKey sampl
   }
   for (const SenderConfig& sender : config.ingest.senders) {
     credentials.senders[sender.name] = KeyRing(TRY(LoadKeys(sender.key_file, sample_key)));
+  }
+  for (const KeyGrant& grant : config.access.keys) {
+    if (grant.key_file.empty()) continue;
+    KeyHolder holder;
+    holder.keys = KeyRing(TRY(LoadKeys(grant.key_file, sample_key)));
+    holder.role = grant.role;
+    credentials.operators.push_back(std::move(holder));
   }
   return credentials;
 }

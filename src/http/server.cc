@@ -276,6 +276,14 @@ void HttpRouter::Add(std::string method, std::string path, HttpHandler handler) 
   routes_[std::move(path)][std::move(method)] = std::move(handler);
 }
 
+std::vector<std::pair<std::string, std::string>> HttpRouter::Served() const {
+  std::vector<std::pair<std::string, std::string>> served;
+  for (const auto& [path, methods] : routes_) {
+    for (const auto& [method, handler] : methods) served.emplace_back(method, path);
+  }
+  return served;
+}
+
 void HttpRouter::operator()(HttpRequest request, std::unique_ptr<HttpResponder> responder) const {
   auto route = routes_.find(request.path);
   if (route == routes_.end()) {

@@ -11,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 
@@ -83,6 +85,8 @@ class HttpServer {
 class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
+  // Method and path of all of them.
+  std::vector<std::pair<std::string, std::string>> Served() const;
   void operator()(HttpRequest request, std::unique_ptr<HttpResponder> responder) const;
 
  private:
