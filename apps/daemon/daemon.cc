@@ -13,7 +13,8 @@
 
 namespace sentinel {
 
-std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments) {
+std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments,
+                                 ManualNotes notes) {
   app->set_version_flag("--version", SENTINEL_VERSION);
   app->add_option("--config", arguments->config, "Configuration, TOML")->capture_default_str();
   app->add_flag("--check", arguments->check,
@@ -21,9 +22,10 @@ std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArg
   app->add_option("--log-level", arguments->log_level, "debug, info, warn or error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
-  app->footer(
-      "Exit code: 0 ended by SIGTERM or SIGINT, or --check found everything right; 1 the start\n"
-      "failed, or --check found something wrong; 2 the command line is wrong.");
+  notes.exit_codes = {{kExitEnded, "ended by SIGTERM or SIGINT, or --check found everything right"},
+                      {kExitStartFailed, "the start failed, or --check found something wrong"},
+                      {kExitCommandWrong, "the command line is wrong"}};
+  AddManual(app, std::move(notes));
   try {
     app->parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/result.h"
+#include "manual/manual.h"
 
 namespace sentinel {
 
@@ -25,8 +26,10 @@ struct DaemonArguments {
 };
 
 // Takes --config, --check, --log-level, --help and --version, and what `app` has of its own. The
-// exit code if there is nothing more to do.
-std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments);
+// exit code if there is nothing more to do. `notes` are of its manual page; the exit codes are a
+// daemon's.
+std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments,
+                                 ManualNotes notes);
 
 // `key=value` lines on standard error, from any thread. Also: a peer that hangs up is an error code
 // from here on, never SIGPIPE.

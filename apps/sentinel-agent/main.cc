@@ -23,7 +23,12 @@ constexpr const char* kAbout =
 int main(int argc, char** argv) {
   CLI::App app{kAbout, kName};
   DaemonArguments arguments;
-  if (const auto code = ReadArguments(&app, argc, argv, &arguments)) return *code;
+  ManualNotes notes;
+  notes.purpose = "watches the training processes of one node and tells the gateway";
+  notes.files = {{"/etc/gpu-sentinel/agent.toml", "configuration, where --config names it"},
+                 {"/dev/shm/gpu-sentinel.*", "progress boards, one a training process"},
+                 {"/run/gpu-sentinel/agent.sock", "where this node's own senders post events"}};
+  if (const auto code = ReadArguments(&app, argc, argv, &arguments, std::move(notes))) return *code;
   StartLog(kName, arguments.log_level);
 
   const std::string& path = arguments.config;

@@ -51,7 +51,13 @@ int main(int argc, char** argv) {
   arguments.config = "/etc/gpu-sentinel/gateway.toml";
   bool demo = false;
   app.add_flag("--demo", demo, "Allow the published sample key, which everybody knows");
-  if (const auto code = ReadArguments(&app, argc, argv, &arguments)) return *code;
+  ManualNotes notes;
+  notes.purpose = "admits events, finds who is to blame, and drives lamps until they answer";
+  notes.files = {
+      {arguments.config, "configuration; every key is in docs/formats/config-gateway.md"},
+      {"/var/lib/gpu-sentinel/sentinel.db", "what it must still know after a power cut, SQLite"},
+      {"/run/gpu-sentinel/gateway.sock", "the API for this host; sentinelctl(1) asks here"}};
+  if (const auto code = ReadArguments(&app, argc, argv, &arguments, std::move(notes))) return *code;
   StartLog(kName, arguments.log_level);
   const auto failed = [](const Error& error) {
     return StartFailed(kName, error, HintFor(error.code));

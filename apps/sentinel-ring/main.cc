@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "manual/manual.h"
 #include "ring/live/fault_request.h"
 #include "ring/live/live_command.h"
 #include "ring/live/rank.h"
@@ -20,9 +21,7 @@ constexpr const char* kAbout =
     "stops, dies or idles as the recorded one did; judges what it sees as agent and gateway "
     "would.\n"
     "--train does real collectives over TCP, verifies every result, and stalls as it is asked to.\n"
-    "Its ranks are dealt to nodes, whose boards lie in node-<n> of the run folder.\n\n"
-    "Exit code: 0 it was carried through, 1 it was not, 2 the command line or the recording is\n"
-    "unusable.";
+    "Its ranks are dealt to nodes, whose boards lie in node-<n> of the run folder.";
 
 // What a parent passes to the rank processes it starts.
 struct RankOptions {
@@ -105,6 +104,14 @@ int main(int argc, char** argv) {
   app.add_option("--plan", rank.live.plan)->group("")->needs(live_rank);
   app.add_option("--scratch", rank.live.scratch)->group("")->needs(live_rank);
   app.add_option("--ledger-fd", rank.ledger_fd)->group("");
+
+  sentinel::ManualNotes notes;
+  notes.section = 1;
+  notes.purpose = "a training job to watch, recorded or live, that stalls as it is asked to";
+  notes.exit_codes = {{0, "it was carried through"},
+                      {1, "it was not"},
+                      {sentinel::kExitUnusable, "the command line or the recording is unusable"}};
+  sentinel::AddManual(&app, std::move(notes));
 
   try {
     app.parse(argc, argv);

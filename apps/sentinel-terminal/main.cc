@@ -93,7 +93,11 @@ int main(int argc, char** argv) {
   arguments.config = "/etc/gpu-sentinel/terminal.toml";
   bool demo = false;
   app.add_flag("--demo", demo, "Allow the published sample key, which everybody knows");
-  if (const auto code = ReadArguments(&app, argc, argv, &arguments)) return *code;
+  ManualNotes notes;
+  notes.purpose = "the lamp and the voice on the data-centre floor";
+  notes.files = {{arguments.config, "configuration; every key is in docs/formats/terminal.md"},
+                 {"/etc/gpu-sentinel/terminal.key", "key and secret it shares with its gateway"}};
+  if (const auto code = ReadArguments(&app, argc, argv, &arguments, std::move(notes))) return *code;
   StartLog(kName, arguments.log_level);
   const Status ran = Run(arguments, demo ? SampleKey::kAllowed : SampleKey::kRefused);
   if (ran.ok()) return kExitEnded;
