@@ -2,13 +2,33 @@
 #include <signal.h>
 
 #include "command_line.h"
+#include "manual/manual.h"
 
 namespace {
 
-constexpr const char* kAbout =
-    "Shows what a gateway knows, and tells it what you know.\n\n"
-    "Exit code: 0 done, 1 the gateway refused or does not know it, 2 the command line,\n"
-    "3 no gateway answers.";
+constexpr const char* kAbout = "Shows what a gateway knows, and tells it what you know.";
+
+sentinel::ManualNotes Notes() {
+  sentinel::ManualNotes notes;
+  notes.section = 1;
+  notes.purpose = "an operator's hands on a GPU Sentinel gateway";
+  notes.exit_codes = {
+      {sentinel::kExitDone, "done"},
+      {sentinel::kExitRefused, "the gateway, or a terminal, refused it or does not know it"},
+      {sentinel::kExitCommandWrong, "the command line is wrong"},
+      {sentinel::kExitUnreachable, "no gateway answers"}};
+  notes.files = {
+      {"/run/gpu-sentinel/gateway.sock",
+       "the gateway of this host, asked where --gateway names none and the socket can be opened; "
+       "else 127.0.0.1:8080"},
+      {"/etc/gpu-sentinel/gateway.toml", "[access] says who has which role"}};
+  notes.environment = {{"NO_COLOR", "set: no colour, as where output is no terminal"}};
+  notes.examples = {{"sentinelctl incidents -w", "what is open, and every change from here on"},
+                    {"sentinelctl ack 3f9c0a4b7d21e658", "acknowledge one incident"},
+                    {"sentinelctl mute hall-1 --for 10m", "no voice in hall 1 for ten minutes"},
+                    {"sentinelctl test lamp --terminal hall-1", "whether its lamp works"}};
+  return notes;
+}
 
 }  // namespace
 
@@ -20,16 +40,27 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--gateway", line.options.gateway,
-                 "host[:port] or unix:/path (default: this machine's)");
+                 "host[:port], tls:host[:port] or unix:/path (default: this machine's)");
+  app.add_option("--key", line.options.key_file,
+                 "Sign with the keys of that file or folder: who you are to a gateway over TCP");
+  app.add_option("--ca", line.options.tls.ca, "For tls:, the CA its certificate is to be of");
+  CLI::Option* shown = app.add_option("--certificate", line.options.tls.certificate,
+                                      "For tls:, the certificate to show");
+  app.add_option("--certificate-key", line.options.tls.key, "Its key")->needs(shown);
   app.add_flag("--json", line.options.json, "The gateway's JSON, for programs");
   app.add_flag("!--no-color", line.options.colour,
                "Without colour (as where it is no terminal, or NO_COLOR is set)");
   app.add_flag("--english", line.options.english, "Evidence in English");
   sentinel::AddViews(&app, &line);
   sentinel::AddSend(&app, &line);
+  sentinel::AddHands(&app, &line);
+  sentinel::AddPolicy(&app, &line);
   sentinel::AddConfig(&app, &line);
+  sentinel::AddBackup(&app, &line);
   sentinel::AddKey(&app, &line);
   sentinel::AddCa(&app, &line);
+  sentinel::AddCompletion(&app, &line);
+  sentinel::AddManual(&app, Notes());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -1,5 +1,6 @@
 #include "ctl/commands.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "http/key_file.h"
 
 namespace sentinel {
 namespace {
@@ -46,6 +49,11 @@ bool IsIncidentList(const Json& answer) {
 }
 
 }  // namespace
+
+std::string UserName() {
+  const passwd* user = getpwuid(getuid());
+  return user == nullptr ? "" : user->pw_name;
+}
 
 int Complain(const Error& error) {
   std::fprintf(stderr, "sentinelctl: %s\n", error.message.c_str());
@@ -85,8 +93,23 @@ Commands::Commands(const ControlOptions& options) : options_(options) {
 }
 
 Result<GatewayClient> Commands::Client() const {
-  if (options_.gateway.empty()) return GatewayClient(GatewayClient::Here());
-  return GatewayClient(TRY(ParseEndpoint(options_.gateway, GatewayClient::kPort)));
+  Endpoint gateway = GatewayClient::Here();
+  if (!options_.gateway.empty()) {
+    gateway = TRY(ParseEndpoint(options_.gateway, GatewayClient::kPort));
+  }
+  KeyRing keys;
+  if (!options_.key_file.empty()) {
+    keys = KeyRing(TRY(LoadKeys(options_.key_file, SampleKey::kRefused)));
+  }
+  std::shared_ptr<TlsContext> tls;
+  if (gateway.tls) {
+    if (options_.tls.ca.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   gateway.ToString() + ": --ca names the CA that its certificate is to be of"};
+    }
+    tls = TRY(TlsContext::ForClient(options_.tls));
+  }
+  return GatewayClient(std::move(gateway), std::move(keys), std::move(tls));
 }
 
 int Commands::Show(const std::string& path, const std::string& query, View view) {
@@ -136,6 +159,16 @@ int Commands::Send(const std::string& event) {
     words += ", incident " + (*answer)["incident"].get<std::string>();
   }
   Say(words + '\n');
+  return kExitDone;
+}
+
+int Commands::Do(const std::string& path, Json body, const std::string& by, View view) {
+  Result<GatewayClient> client = Client();
+  if (!client.ok()) return Complain(client.error());
+  if (!by.empty()) body["by"] = by;
+  const Result<Json> answer = client->Post(path, Dump(body, -1));
+  if (!answer.ok()) return Complain(answer.error());
+  Say(options_.json ? Dump(*answer) : view(*answer, style_));
   return kExitDone;
 }
 

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "ctl/gateway_client.h"
 #include "ctl/views.h"
+#include "http/tls.h"
 
 namespace sentinel {
 
@@ -17,7 +18,10 @@ constexpr int kExitCommandWrong = 2;
 constexpr int kExitUnreachable = 3;
 
 struct ControlOptions {
-  std::string gateway;  // host[:port] or unix:/path; empty: the one of this machine
+  // host[:port], tls:host[:port] or unix:/path; empty: the one of this machine
+  std::string gateway;
+  std::string key_file;  // a file or folder: requests are signed with its keys
+  TlsFiles tls;          // for tls:
   bool json = false;
   bool colour = true;  // where standard output is a terminal and NO_COLOR is not set
   bool english = false;
@@ -37,6 +41,9 @@ struct EventOptions {
   std::string Body() const;
 };
 
+// Who runs us, for the gateway's audit trail; "" if that cannot be told.
+std::string UserName();
+
 // On standard error, with what to do where that is known. The exit code for it.
 int Complain(const Error& error);
 
@@ -50,6 +57,8 @@ class Commands {
   // for.
   int Watch();
   int Send(const std::string& event);
+  // A command to the gateway; `by` is told to it too.
+  int Do(const std::string& path, nlohmann::json body, const std::string& by, View view);
 
  private:
   Result<GatewayClient> Client() const;

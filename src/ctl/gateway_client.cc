@@ -9,17 +9,37 @@
 #include <nlohmann/json.hpp>
 
 #include "http/client.h"
+#include "http/signed_client.h"
+#include "signature/signature_v2.h"
 
 namespace sentinel {
 namespace {
 
 constexpr const char* kSocket = "/run/gpu-sentinel/gateway.sock";
+// A test of a terminal is answered when the terminal has answered, or has had ten seconds.
+constexpr Duration kAnswerMax = std::chrono::seconds(20);
 // 2000 incidents with all that was told of each.
 constexpr size_t kAnswerBytesMax = 256u << 20;
 
 std::string Trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
+}
+
+// In the gateway's words where it has any.
+Error Refusal(const HttpResponse& response, const std::string& path) {
+  const std::string words = Trimmed(response.body);
+  switch (response.status) {
+    case 401:
+    case 403:
+      return {ErrorCode::kDenied, words};
+    case 404:
+      if (words != "Not Found") return {ErrorCode::kNotFound, words};
+      return {ErrorCode::kNotFound, "there is no " + path};
+    default:
+      return {ErrorCode::kInvalidArgument,
+              "answered " + std::to_string(response.status) + ": " + words};
+  }
 }
 
 }  // namespace
@@ -51,21 +71,30 @@ Result<nlohmann::json> GatewayClient::Ask(HttpRequest request) {
   boost::asio::io_context io(1);
   std::optional<HttpOutcome> outcome;
   HttpRequestOptions options;
-  options.timeout = std::chrono::seconds(10);
+  options.timeout = kAnswerMax;
   options.response_bytes_max = kAnswerBytesMax;
-  HttpFetch(io, gateway_, std::move(request), options,
-            [&outcome](HttpOutcome done) { outcome = std::move(done); });
+  options.tls = tls_;
+  auto answered = [&outcome](HttpOutcome done) { outcome = std::move(done); };
+  std::optional<SignedClient> client;
+  if (keys_.empty()) {
+    HttpFetch(io, gateway_, std::move(request), options, answered);
+  } else {
+    SignedClientOptions signing;
+    signing.endpoint = gateway_;
+    signing.keys = keys_;
+    signing.audience = kGatewayAudience;
+    signing.use = SignatureUse::kV2Only;
+    signing.tls = tls_;
+    client.emplace(io, std::move(signing));
+    client->Fetch(std::move(request), options, answered);
+  }
   io.run();
   if (!outcome->response.ok()) {
     return Error{outcome->response.error().code, "no gateway answers at " + gateway_.ToString() +
                                                      ": " + outcome->response.error().message};
   }
   const HttpResponse& response = *outcome->response;
-  if (response.status == 404) return Error{ErrorCode::kNotFound, "there is no " + path};
-  if (response.status != 200) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "answered " + std::to_string(response.status) + ": " + Trimmed(response.body)};
-  }
+  if (response.status != 200) return Refusal(response, path);
   nlohmann::json json = nlohmann::json::parse(response.body, nullptr, false);
   if (json.is_discarded()) {
     return Error{ErrorCode::kCorrupt,

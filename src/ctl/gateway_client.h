@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
 #include "http/message.h"
+#include "http/tls.h"
+#include "signature/key_ring.h"
 
 namespace sentinel {
 
@@ -15,13 +18,16 @@ class GatewayClient {
  public:
   static constexpr uint16_t kPort = 8080;  // where a gateway listens unless it is told otherwise
 
-  explicit GatewayClient(Endpoint gateway) : gateway_(std::move(gateway)) {}
+  // With keys, requests are signed (v2) and answers believed only if they are, too. `tls` is for a
+  // gateway at tls:.
+  explicit GatewayClient(Endpoint gateway, KeyRing keys = {}, std::shared_ptr<TlsContext> tls = {})
+      : gateway_(std::move(gateway)), keys_(std::move(keys)), tls_(std::move(tls)) {}
 
   // What stands where nothing is said: its socket on this machine if there is one, else its port.
   static Endpoint Here();
 
-  // kUnavailable and kTimeout: no answer; kNotFound: it knows no such thing; kInvalidArgument: it
-  // refuses, in its words; kCorrupt: what answers is no gateway.
+  // kUnavailable and kTimeout: no answer; kNotFound: it knows no such thing; kDenied: not from
+  // you; kInvalidArgument: it refuses, in its words; kCorrupt: what answers is no gateway.
   Result<nlohmann::json> Get(const std::string& path, const std::string& query = "");
   Result<nlohmann::json> Post(const std::string& path, const std::string& body);
 
@@ -29,6 +35,8 @@ class GatewayClient {
   Result<nlohmann::json> Ask(HttpRequest request);
 
   Endpoint gateway_;
+  KeyRing keys_;
+  std::shared_ptr<TlsContext> tls_;
 };
 
 }  // namespace sentinel

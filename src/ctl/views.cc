@@ -7,38 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ctl/json_fields.h"
 #include "ctl/table.h"
 
 namespace sentinel {
 namespace {
 
 using Json = nlohmann::json;
-
-const Json& Field(const Json& object, const char* name) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
-  auto found = object.find(name);
-  return found == object.end() ? kNull : *found;
-}
-
-std::string Text(const Json& object, const char* name) {
-  const Json& field = Field(object, name);
-  if (field.is_null()) return "";
-  if (field.is_string()) return field.get<std::string>();
-  return field.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-const Json& List(const Json& object, const char* name) {
-  static const Json kEmpty = Json::array();
-  const Json& field = Field(object, name);
-  return field.is_array() ? field : kEmpty;
-}
-
-// 2026-08-17T08:30:00.250Z as 08-17 08:30:00: the year is known, and all of it is UTC.
-std::string Short(const std::string& time) {
-  if (time.size() < 19) return time;
-  return time.substr(5, 5) + ' ' + time.substr(11, 8);
-}
 
 Paint PaintOf(const Json& incident) {
   if (Text(incident, "state") == "closed") return Paint::kDim;
@@ -82,7 +57,7 @@ std::string What(const Json& incident) {
 
 std::string Since(const Json& incident) {
   for (const char* time : {"opened_at", "suspected_at", "last_seen_at"}) {
-    if (const std::string at = Text(incident, time); !at.empty()) return Short(at);
+    if (const std::string at = Text(incident, time); !at.empty()) return ShortTime(at);
   }
   return "";
 }
@@ -117,14 +92,14 @@ std::string IncidentView(const Json& incident, const ViewStyle& style) {
     out += "  - " + Painted(Text(line, language), Paint::kNone, style.colour) + '\n';
   }
   if (const Json& by = Field(incident, "acknowledged"); by.is_object()) {
-    out += "\nacknowledged " + Short(Text(by, "at")) + " by " + Text(by, "by") + " at " +
+    out += "\nacknowledged " + ShortTime(Text(by, "at")) + " by " + Text(by, "by") + " at " +
            Text(by, "from") + '\n';
   }
   Table told({"TOLD", "TERMINAL", "WHY", "STATE", "ATTEMPTS", "ERROR"});
   for (const Json& notification : List(incident, "notifications")) {
     const bool failed = Text(notification, "state") == "failed";
     const std::string delivered = Text(notification, "delivered_at");
-    told.Add({{Short(delivered.empty() ? Text(notification, "created_at") : delivered), {}},
+    told.Add({{ShortTime(delivered.empty() ? Text(notification, "created_at") : delivered), {}},
               {Text(notification, "terminal"), {}},
               {Text(notification, "reason"), {}},
               {Text(notification, "state"), failed ? Paint::kRed : Paint::kNone},
@@ -141,8 +116,8 @@ std::string TerminalsView(const Json& answer, const ViewStyle& style) {
                {Text(terminal, "address"), {}},
                {Text(terminal, "kind"), {}},
                Yes(terminal, "reachable", "yes", "no"),
-               {Short(Text(terminal, "answered_at")), {}},
-               {Short(Text(terminal, "muted_until_at")), Paint::kYellow},
+               {ShortTime(Text(terminal, "answered_at")), {}},
+               {ShortTime(Text(terminal, "muted_until_at")), Paint::kYellow},
                {Text(terminal, "error"), {}}});
   }
   return table.Print(style.colour, "no terminals are configured");
@@ -188,7 +163,7 @@ std::string ChangesView(const Json& before, const Json& after, const ViewStyle& 
     std::string words = Text(*incident, "severity") + ' ' + Text(*incident, "state");
     if (const std::string why = Text(*incident, "close_reason"); !why.empty())
       words += " (" + why + ')';
-    out += Short(Text(after, "now_at")) + "  " + Text(*incident, "id") + "  " +
+    out += ShortTime(Text(after, "now_at")) + "  " + Text(*incident, "id") + "  " +
            Painted(words, PaintOf(*incident), style.colour) + "  " +
            Painted(What(*incident) + "  " + Place(*incident), Paint::kNone, style.colour) + '\n';
   }
