@@ -211,6 +211,12 @@ void IncidentBook::Withdraw(Entry& entry, const std::string& terminal) {
   }
 }
 
+bool IncidentBook::SpeaksOnceArrived(const Lamp& lamp) {
+  Entry* entry = nullptr;
+  const NotificationRecord* waits = RecordOf(lamp.pending, &entry);
+  return waits != nullptr && waits->notification.message.audio_mode != AudioMode::kOff;
+}
+
 void IncidentBook::SpeakHeld(Entry& entry, Moment now) {
   entry.voice_at.reset();
   if (entry.incident.state != IncidentState::kOpen || entry.incident.quiet) return;
@@ -221,7 +227,7 @@ void IncidentBook::SpeakHeld(Entry& entry, Moment now) {
     return;
   }
   for (auto& [terminal, lamp] : entry.lamps) {
-    if (lamp.announced) continue;
+    if (lamp.announced || SpeaksOnceArrived(lamp)) continue;
     // Where even the light has not arrived, this is the first it will hear.
     const NotifyReason reason = lamp.shown ? NotifyReason::kSpoken : NotifyReason::kFirst;
     const Voice voice = VoiceOf(entry, terminal, reason, now);

@@ -375,6 +375,8 @@ class IncidentBook {
   void TellClosed(Entry& entry, CloseReason reason, Moment now);
   void TellDark(Entry& entry, NotifyReason told, bool green_due, Moment now);
   void Withdraw(Entry& entry, const std::string& terminal);
+  // What it is about to be told will be heard.
+  bool SpeaksOnceArrived(const Lamp& lamp);
   void SpeakHeld(Entry& entry, Moment now);
   void Repeat(Entry& entry, Moment now);
   void WakeForRepeat(Entry& entry, Moment now);

@@ -518,6 +518,25 @@ TEST(IncidentBook, ARestartGoesOnWhereItStopped) {
   EXPECT_EQ(after.book.Find(hang)->close_reason, CloseReason::kMoved);
 }
 
+TEST(IncidentBook, ARestartWhileATerminalIsToldAgainKeepsWhatItHasHeard) {
+  Floor before({"hall", "office"});
+  std::string id = before.Post(Make("NCCL_TIMEOUT", "n1")).incident;
+  before.lamp_up = false;
+  before.book.OnTerminalForgot("hall", before.now);
+  before.Deliver();
+  ASSERT_THAT(before.lost, SizeIs(1));
+
+  Floor after({"hall", "office"});
+  after.now = before.now;
+  after.lamp_up = false;
+  after.book.Restore({*before.book.Find(id)}, after.now);
+  after.Pass(seconds(10));
+  ASSERT_THAT(after.lost, SizeIs(1));
+  EXPECT_EQ(after.lost[0].id, before.lost[0].id);
+  // Its window goes on, though the message is on its way once more.
+  EXPECT_TRUE(after.Post(Make("NCCL_TIMEOUT", "n1")).suppressed);
+}
+
 TEST(IncidentBook, WhatAnEventBeganBeginsAgainFromItUnderTheSameNames) {
   Floor before({"hall", "office"});
   before.lamp_up = false;

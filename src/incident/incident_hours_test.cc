@@ -133,6 +133,26 @@ TEST(IncidentHours, WhileMutedANewP0IsHeardOnceAndAtMostOneAMinute) {
   EXPECT_EQ(floor.told[3].message.audio_mode, AudioMode::kOnce);
 }
 
+TEST(IncidentHours, AMuteThatEndsAnnouncesNothingAnewWhereTheAlarmIsStillUnderWay) {
+  Floor floor({"hall", "office"});
+  floor.book.Mute("office", floor.now.wall + minutes(15), floor.now);
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.told.clear();
+  auto outcome = floor.book.OnEvent(Make("GPU_LOST", "n2", 1), JobPresence::kUnknown, floor.now);
+  std::vector<Notification> first = floor.book.TakeActions().notifications;
+  ASSERT_EQ(first.size(), 2u);
+  ASSERT_EQ(first[0].terminal, "hall");
+  floor.book.OnDelivered(first[1].id, floor.now);
+  // The hall takes its time, and the office's turn to be heard comes.
+  floor.Pass(seconds(61));
+  for (const Notification& told : floor.told) {
+    EXPECT_FALSE(told.terminal == "hall" && told.incident == outcome.incident) << told.id;
+  }
+  floor.book.OnDelivered(first[0].id, floor.now);
+  EXPECT_EQ(floor.book.Find(outcome.incident)->notifications[0].state,
+            NotificationState::kDelivered);
+}
+
 TEST(IncidentHours, AStrictMuteIsSilentAboutANewP0Too) {
   IncidentPolicy policy;
   policy.strict_mute = true;

@@ -99,7 +99,8 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
           record.error = "the terminal is no longer configured";
         }
       }
-      if (record.state != NotificationState::kDelivered || !IsAlarm(notification.reason)) continue;
+      // One that waits again because its terminal had forgotten it has been told all the same.
+      if (!record.delivered || !IsAlarm(notification.reason)) continue;
       lamp.window_from = record.delivered->mono;
       if (closed) continue;
       lamp.shown = true;
