@@ -291,12 +291,16 @@ void Deliveries::CheckBoot(Terminal& terminal, const std::string& pong, Moment n
 
 void Deliveries::RememberBoot(const std::string& terminal, const std::string& boot_id) {
   auto it = terminals_.find(terminal);
-  if (it != terminals_.end()) it->second.boot_id = boot_id;
+  if (it == terminals_.end()) return;
+  it->second.boot_id = boot_id;
+  it->second.kind = Kind::kSentinel;  // no other says one
 }
 
 void Deliveries::RememberProven(const std::string& terminal) {
   auto it = terminals_.find(terminal);
-  if (it != terminals_.end()) it->second.client->RememberProven();
+  if (it == terminals_.end()) return;
+  it->second.client->RememberProven();
+  it->second.kind = Kind::kSentinel;
 }
 
 bool Deliveries::Proven(const std::string& terminal) const {
