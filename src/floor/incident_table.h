@@ -20,9 +20,9 @@ namespace sentinel {
 
 // Beyond it the incident that has been closed longest is forgotten; if none is closed, the least
 // severe and, among those, the oldest.
-constexpr size_t kFloorIncidentsMax = 256;
+constexpr size_t kFloorIncidentsMax = 1024;
 // Beyond it the id heard longest ago is forgotten.
-constexpr size_t kMessageIdsMax = 1024;
+constexpr size_t kMessageIdsMax = 4096;
 
 struct OpenIncident {
   std::string id;
