@@ -18,7 +18,8 @@ def note(message, terminal, reason="first", state="delivered"):
 
 
 def document(*notes, state="open", acknowledged=None):
-    return {"state": state, "severity": "P0", "acknowledged": acknowledged, "notifications": list(notes)}
+    return {"state": state, "severity": "P0", "acknowledged": acknowledged, "culprit": {"host": "node-1"}, "count": 1,
+            "notifications": list(notes)}
 
 
 class Night:
@@ -120,6 +121,13 @@ class AuditTest(unittest.TestCase):
 
     def test_an_accepted_event_that_is_not_in_the_store_is_wrong(self):
         self.night.events = {}
+        self.assertEqual(self.found(), {"wrong": 1})
+
+    def test_an_event_that_came_again_may_be_kept_in_its_incident_alone(self):
+        self.night.events = {}
+        self.night.documents["i1"]["count"] = 2
+        self.assertEqual(self.found(), {})
+        self.night.documents["i1"]["culprit"]["host"] = "node-2"
         self.assertEqual(self.found(), {"wrong": 1})
 
     def test_a_lamp_and_a_store_that_disagree_are_wrong(self):
