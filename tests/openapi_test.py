@@ -27,7 +27,8 @@ EVENT = {"node_host": "api-1", "event_type": "XID_FATAL", "cluster_rack": "A03",
 ALERTS = {"version": "4", "status": "firing", "alerts": [
     {"status": "firing", "labels": {"alertname": "GpuXidError", "Hostname": "api-2", "gpu": "1"}, "annotations": {"summary": "XID 79"},
      "startsAt": "2026-08-17T08:30:00Z", "endsAt": "0001-01-01T00:00:00Z", "fingerprint": "a1b2c3d4e5f60718"},
-    {"status": "firing", "labels": {"alertname": "Watchdog"}, "fingerprint": "0000000000000001"}]}
+    {"status": "firing", "labels": {"alertname": "Watchdog"}, "startsAt": "2026-08-17T08:30:00Z",
+     "endsAt": "0001-01-01T00:00:00Z", "fingerprint": "0000000000000001"}]}
 CLOUD_EVENT = {"specversion": "1.0", "id": "7", "source": "/monitor/a03", "type": "gpu.fault", "data": {"node_host": "api-3", "event_type": "GPU_LOST"}}
 CLOUD = {"Content-Type": "application/cloudevents+json"}
 BATCH = {"Content-Type": "application/cloudevents-batch+json"}
@@ -122,6 +123,7 @@ class OpenApi(unittest.TestCase):
 
     def test_each_answer_is_as_described(self):
         call = self.call
+        call("GET", "/api/v1", 200)
         incident = call("POST", "/api/v1/gpu_event", 200, EVENT)["incident"]
         call("POST", "/api/v1/gpu_event", 200, EVENT)
         call("POST", "/api/v1/gpu_event", 400, b"{}")

@@ -52,7 +52,9 @@ class Folder {
 // A lamp on loopback that does as it is told: answers with `status`, or not at all.
 class FakeTerminal {
  public:
-  FakeTerminal(boost::asio::io_context& io, bool ours, uint16_t port = 0) : ours_(ours) {
+  FakeTerminal(boost::asio::io_context& io, bool ours, uint16_t port = 0,
+               const std::string& name = "hall-1")
+      : ours_(ours), door_({{name, "one", 1000}}, {KeyRing(KeyPair{kKey, kSecret})}, MomentNow()) {
     auto listening =
         HttpServer::Listen(io, Endpoint{"127.0.0.1", port, false}, {},
                            [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
@@ -102,8 +104,7 @@ class FakeTerminal {
   }
 
   bool ours_;
-  RequestAuthenticator door_{
-      {{"hall-1", "one", 1000}}, {KeyRing(KeyPair{kKey, kSecret})}, MomentNow()};
+  RequestAuthenticator door_;
   std::unique_ptr<HttpServer> server_;
   std::vector<std::unique_ptr<HttpResponder>> held_;
 };
@@ -804,7 +805,7 @@ TEST_F(GatewayTest, AnotherConfigurationCountsWithoutAStart) {
   StartGateway();
   std::string id = Json::parse(Post(kHang).body)["incident"];
   RunUntil(io_, [&] { return Incidents().at(0)["notifications"][0]["state"] == "delivered"; });
-  FakeTerminal office(io_, true);
+  FakeTerminal office(io_, true, 0, "office");
   GatewayConfig config = Options().config;
   config.terminals.push_back({"office", {"127.0.0.1", office.port(), false}, ""});
   config.incidents.language = Language::kEnglish;
