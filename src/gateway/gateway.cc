@@ -18,6 +18,9 @@
 #include "gateway/agent_server.h"
 #include "gateway/agents.h"
 #include "gateway/api.h"
+#include "gateway/book_notes.h"
+#include "gateway/credentials.h"
+#include "gateway/incident_log.h"
 #include "gateway/intake.h"
 #include "gateway/keeper.h"
 #include "gateway/log_value.h"
@@ -25,10 +28,8 @@
 #include "gateway/test_messages.h"
 #include "http/request_authenticator.h"
 #include "http/server.h"
-#include "web/flap_json.h"
 #include "web/incident_json.h"
 #include "web/metrics.h"
-#include "web/silence_json.h"
 #include "wire/event_json.h"
 
 namespace sentinel {
@@ -40,14 +41,9 @@ constexpr size_t kBatchRows = 1024;
 // Rounds of "the outbox tells the book, the book tells the outbox" in one turn; the rest in the
 // next.
 constexpr int kRoundsMax = 16;
-// Lines about incidents between two ticks; beyond it they are counted, and their number is logged.
-constexpr uint64_t kIncidentLinesMax = 200;
 // Of signed requests; beyond it the time they may be on their way becomes shorter.
 constexpr size_t kNoncesMax = 131'072;
-constexpr const char* kMuteNote = "mute/";        // + terminal: until when it is silent, RFC 3339
-constexpr const char* kSilenceNote = "silence/";  // + id: docs/formats/silences.md
-constexpr const char* kFlapNote = "flap/";        // + 16 hex digits of the hash of the source
-constexpr const char* kProvenNote = "v2/";        // + terminal: it has answered with signature v2
+constexpr const char* kProvenNote = "v2/";  // + terminal: it has answered with signature v2
 constexpr const char* kBootNote = "boot/";  // + terminal: the life of it that was last spoken to
 
 Site SiteOf(const GatewayConfig& config) {
@@ -74,15 +70,6 @@ std::string NeedsAStart(const GatewayConfig& now, const GatewayConfig& then) {
   return "";
 }
 
-// All that others prove themselves to us with, and we to them.
-struct Credentials {
-  std::vector<TerminalSettings> terminals;
-  std::map<std::string, KeyRing> senders;  // by name
-  std::vector<KeyHolder> operators;
-  TlsContexts tls;
-};
-Result<Credentials> LoadCredentials(const GatewayConfig& config, SampleKey sample_key);
-
 class GatewayOnLoop final : public Gateway, public AgentListener {
  public:
   GatewayOnLoop(boost::asio::io_context& io, GatewayOptions options, Credentials credentials,
@@ -99,6 +86,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
         lock_(std::move(lock)),
         store_(std::move(store)),
         keeper_(book_, *store_),
+        notes_(book_, *store_),
+        log_(book_, metrics_),
         deliveries_(io, credentials.terminals, config_.delivery, book_, metrics_,
                     [this] { Turn(); }),
         outputs_(io, std::move(outputs), std::move(options.output_retry), book_, metrics_,
@@ -179,14 +168,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   void Arm();
   void Tick();
   void CheckSilence(Moment now);
-  void Log(const IncidentBook::Change& change);
   void Ack(const std::string& agent, uint64_t spool_id, const IntakeAnswer& answer);
-  void RestoreMute(const std::string& terminal, const std::string& until, Moment now);
-  void KeepMutes();
-  void RestoreSilences(const std::map<std::string, std::string>& notes, Moment now);
-  void RestoreFlaps(const std::map<std::string, std::string>& notes, Moment now);
-  void KeepAct(const AuditRecord& line);
-  void KeepActs(const IncidentBook::Actions& actions);
 
   boost::asio::io_context& io_;
   GatewayConfig config_;
@@ -200,6 +182,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   StateLock lock_;
   std::unique_ptr<Store> store_;  // gone before the lock is
   Keeper keeper_;
+  BookNotes notes_;
+  IncidentLog log_;
   Deliveries deliveries_;
   Outputs outputs_;
   Intake intake_;
@@ -221,9 +205,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   bool store_was_ok_ = true;
   std::string moved_aside_;  // a corrupt store, the last one that was told
   uint16_t http_port_ = 0;
-  std::set<std::string> silent_;      // hosts told as silent
-  std::set<std::string> mutes_kept_;  // terminals of which the store has a mute
-  uint64_t incident_lines_ = 0;       // since the last tick
+  std::set<std::string> silent_;  // hosts told as silent
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -252,8 +234,8 @@ Status GatewayOnLoop::Restore() {
   for (const Incident& incident : incidents) ids.push_back(incident.id);
   size_t count = incidents.size();
   Moment now = MomentNow();
-  RestoreSilences(contents.notes, now);
-  RestoreFlaps(contents.notes, now);
+  notes_.RestoreSilences(contents.notes, now);
+  notes_.RestoreFlaps(contents.notes, now);
   book_.Restore(std::move(incidents), now);
   keeper_.Resume(contents.begun_last);
   for (const BegunIncident& begun : contents.begun_incidents) {
@@ -270,13 +252,12 @@ Status GatewayOnLoop::Restore() {
   }
   count += contents.begun_incidents.size();
   intake_.Remember(contents.event_ids, ids);
+  notes_.RestoreMutes(contents.notes, now);
   for (const auto& [name, boot_id] : contents.notes) {
     if (name.starts_with(kBootNote)) {
       deliveries_.RememberBoot(name.substr(std::string(kBootNote).size()), boot_id);
     } else if (name.starts_with(kProvenNote)) {
       RestoreProven(name.substr(std::string(kProvenNote).size()));
-    } else if (name.starts_with(kMuteNote)) {
-      RestoreMute(name.substr(std::string(kMuteNote).size()), boot_id, now);
     } else if (name.starts_with(kTestNote)) {
       tests_.Resume(name.substr(std::string(kTestNote).size()), boot_id);
     }
@@ -332,83 +313,6 @@ void GatewayOnLoop::RestoreProven(const std::string& terminal) {
   if (keys != keys_.end()) authenticator_.RememberProven(keys->second);
 }
 
-void GatewayOnLoop::RestoreMute(const std::string& terminal, const std::string& until, Moment now) {
-  std::optional<WallTime> end = ParseRfc3339(until);
-  if (end) book_.Mute(terminal, *end, now);
-  mutes_kept_.insert(terminal);
-}
-
-void GatewayOnLoop::KeepMutes() {
-  for (const auto& [terminal, until] : book_.mutes()) {
-    spdlog::info("event=mute terminal={} until={}", LogValue(terminal), FormatRfc3339(until.wall));
-    store_->PutNote({kMuteNote + terminal, FormatRfc3339(until.wall)}, {});
-    mutes_kept_.insert(terminal);
-  }
-  std::erase_if(mutes_kept_, [this](const std::string& terminal) {
-    if (book_.mutes().contains(terminal)) return false;
-    spdlog::info("event=mute_ended terminal={}", LogValue(terminal));
-    store_->PutNote({kMuteNote + terminal, ""}, {});
-    return true;
-  });
-}
-
-void GatewayOnLoop::RestoreSilences(const std::map<std::string, std::string>& notes, Moment now) {
-  const std::string prefix = kSilenceNote;
-  for (auto it = notes.lower_bound(prefix); it != notes.end() && it->first.starts_with(prefix);
-       ++it) {
-    Result<Silence> silence = ParseSilence(it->second, now.wall);
-    if (silence.ok() && silence->id == it->first.substr(prefix.size())) {
-      book_.RestoreSilence(std::move(*silence), now);
-    } else {
-      spdlog::error("event=silence_unreadable note={} what=\"it is left out\"",
-                    LogValue(it->first));
-    }
-  }
-}
-
-void GatewayOnLoop::RestoreFlaps(const std::map<std::string, std::string>& notes, Moment now) {
-  const std::string prefix = kFlapNote;
-  for (auto it = notes.lower_bound(prefix); it != notes.end() && it->first.starts_with(prefix);
-       ++it) {
-    Result<FlapMemory> memory = ParseFlapNote(it->second);
-    if (memory.ok()) {
-      book_.RestoreFlaps(*memory, now);
-    } else {
-      store_->PutNote({it->first, ""}, {});
-    }
-  }
-}
-
-std::string FlapNoteOf(const std::string& source) {
-  return kFlapNote + Sha256Hex(source).substr(0, 16);
-}
-
-// Silences, what people did to alarms, and which sources come and go.
-void GatewayOnLoop::KeepActs(const IncidentBook::Actions& actions) {
-  for (const Silence& silence : actions.silences) {
-    store_->PutNote(
-        {kSilenceNote + silence.id, SilenceJson(silence, book_.silences().PhaseOf(silence))}, {});
-  }
-  for (const std::string& id : actions.silences_over) {
-    spdlog::info("event=silence_over id={}", LogValue(id));
-    store_->PutNote({kSilenceNote + id, ""}, {});
-  }
-  for (const FlapMemory& memory : actions.flaps) {
-    store_->PutNote({FlapNoteOf(memory.source), WriteFlapNote(memory)}, {});
-  }
-  for (const std::string& source : actions.flaps_over) {
-    store_->PutNote({FlapNoteOf(source), ""}, {});
-  }
-  for (const AuditRecord& line : actions.audit) KeepAct(line);
-}
-
-void GatewayOnLoop::KeepAct(const AuditRecord& line) {
-  spdlog::info("event=act action={} by={} from={} subject={} detail={}",
-               AuditActionName(line.action), LogValue(line.actor.by), LogValue(line.actor.from),
-               LogValue(line.subject), LogValue(line.detail));
-  store_->AppendAudit(line, {});
-}
-
 void GatewayOnLoop::AddRoutes() {
   ApiDeps deps{book_,
                *store_,
@@ -423,7 +327,7 @@ void GatewayOnLoop::AddRoutes() {
                config_.alerts,
                tests_,
                config_.incidents.mute,
-               [this](const AuditRecord& line) { KeepAct(line); },
+               [this](const AuditRecord& line) { notes_.KeepAct(line); },
                [this] { Turn(); },
                [this] { return ready_; }};
   AddApiRoutes(&router_, std::move(deps));
@@ -506,13 +410,12 @@ void GatewayOnLoop::Turn() {
       deliveries_.Accept(std::move(notification), now.mono);
     }
     for (const IncidentBook::Change& change : actions.changes) {
-      Log(change);
+      log_.Tell(change, config_.incidents.table);
       outputs_.OnChange(change.incident);
     }
     touched.insert(touched.end(), actions.touched.begin(), actions.touched.end());
     keeper_.KeepLater(actions.later);
-    if (actions.mutes_changed) KeepMutes();
-    KeepActs(actions);
+    notes_.Keep(actions);
     // What rings goes out before what is written.
     bool told = deliveries_.Pump(now);
     if (!told && actions.notifications.empty() && actions.cancels.empty()) break;
@@ -607,10 +510,7 @@ void GatewayOnLoop::Tick() {
       spdlog::error("event=store_failed why=\"{}\" what=\"alarms ring from memory\"", health.error);
     }
   }
-  if (incident_lines_ > kIncidentLinesMax) {
-    spdlog::warn("event=incident_lines_left_out lines={}", incident_lines_ - kIncidentLinesMax);
-  }
-  incident_lines_ = 0;
+  log_.Tick();
   CheckSilence(now);
   keeper_.Tick();
   tick_.expires_after(kTick);
@@ -702,89 +602,6 @@ void GatewayOnLoop::OnAgentGone(const std::string& agent) {
 void GatewayOnLoop::OnAgentRefused(const std::string& peer, const std::string& why) {
   metrics_.agent_frames_bad->Increment();
   spdlog::warn("event=agent_refused peer={} why={}", LogValue(peer), LogValue(why));
-}
-
-// ------------------------------------------------------------------------------------------ log
-
-void GatewayOnLoop::Log(const IncidentBook::Change& change) {
-  const Incident* incident = book_.Find(change.incident);
-  if (incident == nullptr) return;
-  switch (change.change) {
-    case IncidentChange::kSuspected:
-      metrics_.suspicions->Increment();
-      break;
-    case IncidentChange::kOpened:
-      // Types are the senders' own; those in the table are so many and no more.
-      metrics_.Opened(config_.incidents.table.Find(incident->event_type) == nullptr
-                          ? "other"
-                          : incident->event_type,
-                      SeverityName(incident->severity));
-      if (incident->hang_class) {
-        metrics_.red_time->Observe(std::chrono::duration<double>(incident->stalled).count());
-      }
-      break;
-    case IncidentChange::kConfirmed:
-    case IncidentChange::kEscalated:
-    case IncidentChange::kCorrected:
-    case IncidentChange::kUpdated:
-    case IncidentChange::kAcknowledged:
-    case IncidentChange::kClosed:
-      break;
-  }
-  if (++incident_lines_ > kIncidentLinesMax) return;
-  std::string line = "event=" + std::string(IncidentChangeName(change.change)) +
-                     " id=" + incident->id +
-                     " state=" + std::string(IncidentStateName(incident->state)) +
-                     " severity=" + std::string(SeverityName(incident->severity)) +
-                     " type=" + LogValue(incident->event_type);
-  auto add = [&line](const char* key, const std::string& value) {
-    line += std::string(" ") + key + "=" + value;
-  };
-  if (incident->hang_class) add("class", std::string(HangClassName(*incident->hang_class)));
-  if (!incident->job.empty()) add("job", LogValue(incident->job));
-  if (incident->culprit.rank) add("rank", std::to_string(*incident->culprit.rank));
-  if (!incident->culprit.host.empty()) add("host", LogValue(incident->culprit.host));
-  if (!incident->culprit.rack.empty()) add("rack", LogValue(incident->culprit.rack));
-  if (incident->culprit.gpu) add("gpu", std::to_string(*incident->culprit.gpu));
-  if (incident->hang_class) add("stalled_ms", std::to_string(ToMillis(incident->stalled)));
-  add("count", std::to_string(incident->count));
-  if (incident->close_reason) add("reason", std::string(CloseReasonName(*incident->close_reason)));
-  if (incident->quiet) {
-    add("quiet", std::string(QuietReasonName(incident->quiet->reason)));
-    add("quiet_by", LogValue(incident->quiet->by));
-  }
-  if (incident->acknowledged) add("by", incident->acknowledged->by);
-  spdlog::info("{}", line);
-}
-
-Result<Credentials> LoadCredentials(const GatewayConfig& config, SampleKey sample_key) {
-  Credentials credentials;
-  credentials.tls = TRY(OpenTls(config.tls, ServedEndpoints(config), CalledEndpoints(config)));
-  // Also where no terminal uses it yet: a key that cannot be read is found now, not with the first.
-  if (!config.key_file.empty()) TRY(LoadKeys(config.key_file, sample_key));
-  for (const TerminalConfig& terminal : config.terminals) {
-    TerminalSettings settings;
-    settings.name = terminal.name;
-    settings.endpoint = terminal.address;
-    settings.signature = terminal.signature;
-    settings.attempt_timeout = config.delivery.attempt_timeout;
-    settings.connect_timeout = std::min(settings.connect_timeout, settings.attempt_timeout);
-    const std::string& file = terminal.key_file.empty() ? config.key_file : terminal.key_file;
-    settings.keys = KeyRing(TRY(LoadKeys(file, sample_key)));
-    settings.tls = credentials.tls.client;
-    credentials.terminals.push_back(std::move(settings));
-  }
-  for (const SenderConfig& sender : config.ingest.senders) {
-    credentials.senders[sender.name] = KeyRing(TRY(LoadKeys(sender.key_file, sample_key)));
-  }
-  for (const KeyGrant& grant : config.access.keys) {
-    if (grant.key_file.empty()) continue;
-    KeyHolder holder;
-    holder.keys = KeyRing(TRY(LoadKeys(grant.key_file, sample_key)));
-    holder.role = grant.role;
-    credentials.operators.push_back(std::move(holder));
-  }
-  return credentials;
 }
 
 }  // namespace
