@@ -1,5 +1,7 @@
 // The part of IncidentBook that decides who is told what.
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "incident/identity.h"
@@ -51,6 +53,16 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
   bool of_terminal = incident.event_type == "TERMINAL_UNREACHABLE";
   std::vector<std::string> terminals =
       of_terminal ? site_.terminals() : site_.TerminalsFor(SightOf(incident));
+  std::vector<std::string> lost;
+  std::copy_if(terminals.begin(), terminals.end(), std::back_inserter(lost),
+               [this](const std::string& terminal) { return lost_.contains(terminal); });
+  if (!lost.empty()) {
+    // What has taken over goes on being told.
+    const std::set<std::string> chosen(terminals.begin(), terminals.end());
+    for (const auto& [terminal, lamp] : entry.lamps) {
+      if (lamp.shown && !chosen.contains(terminal)) terminals.push_back(terminal);
+    }
+  }
   bool held = entry.voice_at && now.mono < *entry.voice_at;
   for (const std::string& terminal : terminals) {
     if (of_terminal && terminal == incident.culprit.host) continue;
@@ -66,7 +78,7 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
         told = NotifyReason::kFirst;
       }
     }
-    bool silent = held || (reason == NotifyReason::kFirst && entry.told_with_another);
+    bool silent = held || (reason == NotifyReason::kFirst && !entry.told_by.empty());
     if (reason == NotifyReason::kFirst && !entry.turned_unstable &&
         WindowOpen(incident.identity, terminal, now.mono)) {
       // It was announced, closed, and is back within its window: the light says so at once, the
@@ -85,6 +97,8 @@ void IncidentBook::Announce(Entry& entry, NotifyReason reason, Moment now) {
     if (voice == Voice::kNone && reason == NotifyReason::kRepeated) continue;
     Notify(entry, terminal, told, incident.severity, Sounding(voice, incident.severity, text), now);
   }
+  // Known not to answer: nobody need wait for it once more.
+  for (const std::string& terminal : lost) TakeOver(entry, terminal, now);
 }
 
 IncidentBook::Voice IncidentBook::VoiceAt(Severity severity, const std::string& terminal,
@@ -187,9 +201,10 @@ void IncidentBook::TellDark(Entry& entry, NotifyReason told, bool green_due, Mom
       lamp.pending.clear();
       continue;
     }
-    Notify(entry, terminal, told, Severity::kNormal,
-           green ? RecoveredMessage(policy_.table, policy_.language) : OffMessage(policy_.language),
-           now);
+    TerminalMessage end =
+        green ? RecoveredMessage(policy_.table, policy_.language) : OffMessage(policy_.language);
+    if (quiet_) end.audio_mode = AudioMode::kOff;  // it can wait: only P0 is spoken
+    Notify(entry, terminal, told, Severity::kNormal, std::move(end), now);
     lamp.shown = false;
     lamp.announced = false;
   }
@@ -219,6 +234,7 @@ bool IncidentBook::SpeaksOnceArrived(const Lamp& lamp) {
 
 void IncidentBook::SpeakHeld(Entry& entry, Moment now) {
   entry.voice_at.reset();
+  Touch(entry);
   if (entry.incident.state != IncidentState::kOpen || entry.incident.quiet) return;
   if (entry.recovering) {
     // It is about to end, or to go on.

@@ -118,6 +118,7 @@ void IncidentBook::Close(Entry& entry, CloseReason reason, Moment now) {
   open_by_identity_.erase(incident.identity);
   if (!entry.adopted_as.empty()) open_by_identity_.erase(entry.adopted_as);
   TellClosed(entry, reason, now);
+  PartCards(entry, now);
   EndParts(entry, reason, now);
   KeepWindows(entry, now);
   Changed(entry, IncidentChange::kClosed);
@@ -234,7 +235,11 @@ void IncidentBook::Advance(Moment now) {
         bool leased = entry->source == Source::kEvent || entry->adoptable;
         if (!leased || !entry->incident.last_seen) break;
         Instant ends = entry->incident.last_seen->mono + LeaseOf(*entry);
-        if (ends <= now.mono) {
+        // A lease is for what somebody sees: what waits for its first terminal waits on.
+        const bool unheard = !entry->incident.delivered && AnyPending(entry->incident);
+        if (ends <= now.mono && unheard) {
+          Wake(*entry, Alarm::kLease, now.mono + LeaseOf(*entry));
+        } else if (ends <= now.mono) {
           Close(*entry, CloseReason::kExpired, now);
         } else {
           Wake(*entry, Alarm::kLease, ends);
@@ -275,7 +280,23 @@ void IncidentBook::Changed(const Entry& entry, IncidentChange change) {
   Touch(entry);
 }
 
+// What is kept says whether a voice still waits: light without a word may also be meant so, of a
+// card that another speaks for, or by night.
+void IncidentBook::NoteVoice(Entry& entry) {
+  Incident& incident = entry.incident;
+  incident.speaks.reset();
+  if (!entry.voice_at || !incident.opened) return;
+  const auto after = std::chrono::duration_cast<std::chrono::milliseconds>(*entry.voice_at -
+                                                                           incident.opened->mono);
+  incident.speaks = Moment{*entry.voice_at, incident.opened->wall + after};
+}
+
 IncidentBook::Actions IncidentBook::TakeActions() {
+  for (const auto* ids : {&actions_.touched, &actions_.later}) {
+    for (const std::string& id : *ids) {
+      if (Entry* entry = FindEntry(id)) NoteVoice(*entry);
+    }
+  }
   touched_.clear();
   return std::exchange(actions_, {});
 }

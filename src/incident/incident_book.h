@@ -123,6 +123,9 @@ class IncidentBook {
   // The same report once more, under the sender's own name for it: it counts once, and what it
   // holds open goes on.
   void Renew(const Event& event, Moment now);
+  // Whether a report that was taken for `incident` before still says how things are: what it says
+  // fires is open, what it says has ended is not.
+  bool Agrees(const Event& event, const std::string& incident) const;
 
   // `job`: what is known of the job that stands still. Its size is remembered: it only grows.
   void OnVerdict(const Verdict& verdict, const JobFacts& job, Moment now);
@@ -134,8 +137,9 @@ class IncidentBook {
   void OnAttempt(const std::string& message);
   void OnDelivered(const std::string& message, Moment now);
   void OnSuperseded(const std::string& message);
-  // Given up. `unconfirmed`: it may have been carried out, so another terminal takes over.
-  void OnFailed(const std::string& message, const std::string& error, bool unconfirmed, Moment now);
+  // Given up. `take_over`: by another terminal, for this one may have shown it and may not, or will
+  // not have it.
+  void OnFailed(const std::string& message, const std::string& error, bool take_over, Moment now);
   // Given up because too many waited: nothing has been attempted.
   void OnShed(const std::string& message, const std::string& error, Moment now);
   void OnAttemptError(const std::string& message, const std::string& error);
@@ -196,6 +200,9 @@ class IncidentBook {
   // Leases, mutes and quiet hours that end, voices that were held back, repeats that are due.
   void Advance(Moment now);
   std::optional<Instant> NextWake() const;
+  // The civil clock has been set since Advance last looked: quiet hours are to be looked up anew,
+  // though nothing is due.
+  bool ClockWasSet(Moment now) const;
 
   // What `message` has to look like on a terminal that knows one message at a time: it keeps the
   // light of the most severe incident that burns there.
@@ -273,10 +280,10 @@ class IncidentBook {
     std::string host_key;  // identity name
     std::string place;     // what the sentence names; a change of it is a correction
     std::optional<Instant> voice_at;
-    std::optional<Instant> rang;  // when it was first told as P0: repeats count from there
-    std::set<int> cards;          // beside its own, told with it
-    bool told_with_another = false;
-    bool turned_unstable = false;  // with this opening its source comes and goes too often
+    std::optional<Instant> rang;       // when it was first told as P0: repeats count from there
+    std::map<std::string, int> cards;  // beside its own, told with it: by their incidents
+    std::string told_by;               // the incident that speaks for it; empty: it does itself
+    bool turned_unstable = false;      // with this opening its source comes and goes too often
     std::vector<Timer> timers;
     uint64_t serial = 0;
     bool adoptable = false;               // from an earlier process, no verdict has claimed it yet
@@ -305,13 +312,15 @@ class IncidentBook {
   void Close(Entry& entry, CloseReason reason, Moment now);
   EventOutcome OnFiring(const Event& event, Severity severity, Moment now);
   EventOutcome OnRecovery(const Event& event, Moment now);
-  Entry* FirstOfCards(const Entry& entry, const Event& event, Instant at);
+  Entry* FirstOfCards(const Entry& entry, const Event& event, Severity severity, Instant at);
   void DescribeEvent(Entry& entry, const Event& event);
   std::vector<std::string> EndedBy(const Event& event) const;
   void DescribePlace(Incident& incident, const Event& event) const;
   std::string Sentence(const Event& event, const std::string& rack, const std::string& host,
                        const std::set<int>& cards) const;
   std::string SentenceOf(const Entry& entry, const Event& event);
+  void PartCards(Entry& entry, Moment now);
+  void NameCards(Entry& entry);
   void DescribeVerdict(Entry& entry, const Verdict& verdict);
   Entry* Adopt(const Verdict& verdict);
   Severity JobLevel(Entry& entry, const JobFacts& job, Severity severity) const;
@@ -378,18 +387,20 @@ class IncidentBook {
   // What it is about to be told will be heard.
   bool SpeaksOnceArrived(const Lamp& lamp);
   void SpeakHeld(Entry& entry, Moment now);
+  static void NoteVoice(Entry& entry);
   void Repeat(Entry& entry, Moment now);
   void WakeForRepeat(Entry& entry, Moment now);
   void EndMutes(Moment now);
   void Remind(const std::string& terminal, Moment now);
   void FollowQuietHours(Moment now);
+  void HushPending(Moment now);
   void TellDigest(const std::string& terminal, Moment now);
   Entry* RaiseOwn(const Event& event, Moment now);
   void EndOwn(const Event& event, Moment now);
   void TakeOver(Entry& entry, const std::string& lost, Moment now);
   void Burn(Entry& entry, const std::string& terminal);
   void Extinguish(Entry& entry);
-  void GiveUp(const std::string& message, const std::string& error, bool unconfirmed, Moment now);
+  void GiveUp(const std::string& message, const std::string& error, bool take_over, Moment now);
   BurningKey KeyOf(const Entry& entry) const;
   NotificationRecord* RecordOf(const std::string& message, Entry** entry);
   void KeepWindows(const Entry& entry, Moment now);
@@ -415,8 +426,10 @@ class IncidentBook {
   std::deque<std::string> occurrence_order_;
   std::map<std::string, Instant> port_events_;
   std::map<std::string, Moment> mutes_;         // by terminal: until when
+  std::set<std::string> lost_;                  // terminals that do not answer
   std::map<std::string, Instant> mute_breaks_;  // by terminal: when a P0 was last heard in a mute
   std::optional<Instant> quiet_changes_;        // when quiet hours begin or end next
+  Duration clock_ahead_{0};                     // the civil clock of the other, as of then
   bool quiet_ = false;
   FlapWatch flaps_;  // of events; every hang is news
   SilenceBook silences_;
@@ -426,7 +439,7 @@ class IncidentBook {
     std::string first;  // the incident that speaks for all
     Instant until;
   };
-  std::map<std::string, CardGroup> card_groups_;  // by host, rack and type; see kCardGroupsMax
+  std::map<std::string, CardGroup> card_groups_;  // by level, host, rack and type
   Keeping keeping_ = Keeping::kNow;               // how what is touched meanwhile is to be kept
   std::set<Timer> timers_;  // of incidents that are not closed, at most one of each kind
   uint64_t next_serial_ = 1;

@@ -464,6 +464,56 @@ TEST(IncidentBook, ASilentTerminalIsAnAlarmOnTheOthersWhichTakeOver) {
   EXPECT_EQ(floor.told.back().reason, NotifyReason::kResolved);
 }
 
+TEST(IncidentBook, WhatComesWhileATerminalIsSilentGoesToTheOthersAtOnceAndRingsThereAgain) {
+  HostEntry host;
+  host.name = "n1";
+  host.terminals = {"hall"};
+  Floor floor({"hall", "office"}, {host});
+  floor.book.OnTerminalLost("hall", floor.now);
+  floor.Deliver();
+  floor.told.clear();
+  floor.book.OnEvent(Make("NCCL_TIMEOUT", "n1"), JobPresence::kUnknown, floor.now);
+  std::vector<Notification> handed = floor.book.TakeActions().notifications;
+  ASSERT_THAT(handed, SizeIs(2));
+  EXPECT_EQ(handed[0].terminal, "hall");  // it waits there, too
+  EXPECT_EQ(handed[1].terminal, "office");
+  EXPECT_EQ(handed[1].reason, NotifyReason::kFallback);
+  EXPECT_EQ(handed[1].message.audio_mode, AudioMode::kCycle);
+  floor.book.OnAttempt(handed[1].id);
+  floor.book.OnDelivered(handed[1].id, floor.now);
+  floor.Pass(minutes(5));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].terminal, "office");
+  EXPECT_EQ(floor.told[0].reason, NotifyReason::kRepeated);
+}
+
+TEST(IncidentBook, ATerminalThatWasSilentBeforeARestartIsStoodInForAfterIt) {
+  HostEntry host;
+  host.name = "n1";
+  host.terminals = {"hall"};
+  Floor before({"hall", "office"}, {host});
+  before.lamp_up = false;
+  std::string id = before.Post(Make("NCCL_TIMEOUT", "n1")).incident;
+  before.book.OnTerminalLost("hall", before.now);
+  before.Deliver();
+  std::vector<Incident> kept;
+  for (const Incident* incident : before.book.List(true, 100)) {
+    if (incident->id != id) kept.push_back(*incident);
+  }
+  Floor after({"hall", "office"}, {host});
+  after.now = before.now;
+  after.book.Restore(kept, after.now);
+  after.Deliver();
+  after.told.clear();
+  after.lamp_up = false;
+  after.Post(Make("NCCL_TIMEOUT", "n1"));
+  after.lamp_up = true;
+  after.book.OnTerminalLost("hall", after.now);
+  after.Deliver();
+  ASSERT_THAT(after.told, SizeIs(1));
+  EXPECT_EQ(after.told[0].terminal, "office");
+}
+
 TEST(IncidentBook, AnUnconfirmedAlarmGoesToTheOtherTerminal) {
   Floor floor({"hall", "office"}, {[] {
                 HostEntry host;
@@ -479,6 +529,19 @@ TEST(IncidentBook, AnUnconfirmedAlarmGoesToTheOtherTerminal) {
   floor.Deliver();
   ASSERT_THAT(floor.told, SizeIs(1));
   EXPECT_EQ(floor.told[0].terminal, "office");
+}
+
+TEST(IncidentBook, AP0ThatItsOnlyTerminalRefusedIsTriedAgainWhenRepeatsAreDue) {
+  Floor floor;
+  floor.lamp_up = false;
+  floor.Post(Make("NCCL_TIMEOUT", "n1"));
+  floor.lamp_up = true;
+  floor.book.OnAttempt(floor.lost[0].id);
+  floor.book.OnFailed(floor.lost[0].id, "answered 400", true, floor.now);
+  floor.Pass(minutes(5));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].reason, NotifyReason::kRepeated);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kCycle);
 }
 
 TEST(IncidentBook, ARestartGoesOnWhereItStopped) {
@@ -516,6 +579,38 @@ TEST(IncidentBook, ARestartGoesOnWhereItStopped) {
   EXPECT_THAT(after.told, IsEmpty());
   after.Heal(again);
   EXPECT_EQ(after.book.Find(hang)->close_reason, CloseReason::kMoved);
+}
+
+TEST(IncidentBook, ARestartDoesNotSayWhatWasLeftUnsaidOnPurpose) {
+  Floor before;
+  before.Post(Make("XID_FATAL", "n1", 3));
+  before.Post(Make("XID_FATAL", "n1", 5));  // the first card speaks for it
+  before.book.Mute("hall", before.now.wall + minutes(1), before.now);
+  before.Post(Make("THERMAL", "n2"));
+  before.Pass(minutes(2));
+  std::vector<Incident> kept;
+  for (const Incident* incident : before.book.List(true, 100)) kept.push_back(*incident);
+
+  Floor after;
+  after.now = before.now;
+  after.book.Restore(kept, after.now);
+  after.Pass(minutes(1));
+  EXPECT_THAT(after.told, IsEmpty());
+}
+
+TEST(IncidentBook, AVoiceThatIsHeldIsHeldOverARestart) {
+  Floor before;
+  std::string id = before.Post(Make("RANK_DEAD", "n1")).incident;
+  before.Pass(seconds(4));
+
+  Floor after;
+  after.now = before.now;
+  after.book.Restore({*before.book.Find(id)}, after.now);
+  after.Pass(seconds(5));
+  EXPECT_THAT(after.told, IsEmpty());
+  after.Pass(seconds(1));
+  ASSERT_THAT(after.told, SizeIs(1));
+  EXPECT_EQ(after.told[0].message.audio_mode, AudioMode::kCycle);
 }
 
 TEST(IncidentBook, ARestartWhileATerminalIsToldAgainKeepsWhatItHasHeard) {

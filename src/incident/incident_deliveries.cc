@@ -93,9 +93,9 @@ void IncidentBook::OnSuperseded(const std::string& message) {
   Touch(*entry);
 }
 
-void IncidentBook::OnFailed(const std::string& message, const std::string& error, bool unconfirmed,
+void IncidentBook::OnFailed(const std::string& message, const std::string& error, bool take_over,
                             Moment now) {
-  GiveUp(message, error, unconfirmed, now);
+  GiveUp(message, error, take_over, now);
 }
 
 void IncidentBook::OnShed(const std::string& message, const std::string& error, Moment now) {
@@ -104,7 +104,7 @@ void IncidentBook::OnShed(const std::string& message, const std::string& error, 
   keeping_ = Keeping::kNow;
 }
 
-void IncidentBook::GiveUp(const std::string& message, const std::string& error, bool unconfirmed,
+void IncidentBook::GiveUp(const std::string& message, const std::string& error, bool take_over,
                           Moment now) {
   Entry* entry = nullptr;
   NotificationRecord* record = RecordOf(message, &entry);
@@ -117,7 +117,13 @@ void IncidentBook::GiveUp(const std::string& message, const std::string& error, 
   if (lamp.pending == message) lamp.pending.clear();
   lamp.failed = now.mono;
   Touch(*entry);
-  if (unconfirmed && alarm) TakeOver(*entry, terminal, now);
+  if (!take_over || !alarm) return;
+  if (entry->incident.severity == Severity::kP0 && !entry->rang) {
+    // Nobody may have heard it: it is repeated as if somebody had.
+    entry->rang = now.mono;
+    WakeForRepeat(*entry, now);
+  }
+  TakeOver(*entry, terminal, now);
 }
 
 // Every other terminal of the site shows what `lost` should have shown, unless it does already.
@@ -126,7 +132,8 @@ void IncidentBook::TakeOver(Entry& entry, const std::string& lost, Moment now) {
   if (incident.state != IncidentState::kOpen || incident.severity < Severity::kP1) return;
   if (incident.quiet) return;
   for (const auto& [terminal, lamp] : entry.lamps) {
-    if (terminal != lost && (lamp.shown || !lamp.pending.empty())) return;
+    const bool soon = !lamp.pending.empty() && !lost_.contains(terminal);
+    if (terminal != lost && (lamp.shown || soon)) return;
   }
   bool held = entry.voice_at && now.mono < *entry.voice_at;
   for (const std::string& terminal : site_.terminals()) {

@@ -5,6 +5,7 @@
 
 #include "incident/identity.h"
 #include "incident/incident_book.h"
+#include "incident/lamp.h"
 #include "incident/speech_text.h"
 
 namespace sentinel {
@@ -95,14 +96,14 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
   const EventKind* kind = policy_.table.Find(event.event_type);
   if (kind != nullptr && kind->voice_hold) entry.voice_at = at.mono + policy_.voice_hold;
   FindRoot(entry, event, at.mono);
-  Entry* first = QuietFor(entry) ? nullptr : FirstOfCards(entry, event, at.mono);
-  entry.told_with_another = first != nullptr;
+  Entry* first = QuietFor(entry) ? nullptr : FirstOfCards(entry, event, severity, at.mono);
+  entry.told_by = first == nullptr ? "" : first->incident.id;
   keeping_ = Keeping::kWithItsEvent;
   Open(entry, severity, now);
   keeping_ = Keeping::kNow;
   Gather(entry, event, now);
   if (first != nullptr) {
-    first->cards.insert(*entry.incident.culprit.gpu);
+    first->cards[entry.incident.id] = *entry.incident.culprit.gpu;
     first->incident.text = SentenceOf(*first, event);
     Announce(*first, NotifyReason::kGrouped, now);
   }
@@ -112,20 +113,61 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
 }
 
 // A host whose cards fail together says so once: the incident of the first card speaks for all,
-// with a sentence that names them. Nothing if this card is the first, or alone.
+// with a sentence that names them. Cards of one level: a voice does not speak for what is louder.
+// Nothing if this card is the first, or alone.
 IncidentBook::Entry* IncidentBook::FirstOfCards(const Entry& entry, const Event& event,
-                                                Instant at) {
+                                                Severity severity, Instant at) {
   if (!entry.incident.culprit.gpu) return nullptr;
   if (card_groups_.size() >= kCardGroupsMax) {
     std::erase_if(card_groups_, [&](const auto& group) { return group.second.until < at; });
     if (card_groups_.size() >= kCardGroupsMax) return nullptr;
   }
-  CardGroup& group = card_groups_[entry.place + '\n' + entry.host_key + '\n' + event.event_type];
+  CardGroup& group = card_groups_[std::string(SeverityName(severity)) + '\n' + entry.place + '\n' +
+                                  entry.host_key + '\n' + event.event_type];
   Entry* first = at < group.until ? FindEntry(group.first) : nullptr;
   const bool speaks = first != nullptr && first->incident.state == IncidentState::kOpen;
   if (speaks && !first->incident.quiet) return first;
   group = {entry.incident.id, at + policy_.cards_together};
   return nullptr;
+}
+
+// One of them has ended. If it spoke for the others, the next does: it rings again when that one
+// would have. Nobody names a card any more whose fault has gone.
+void IncidentBook::PartCards(Entry& entry, Moment now) {
+  if (Entry* speaker = FindEntry(entry.told_by)) {
+    speaker->cards.erase(entry.incident.id);
+    NameCards(*speaker);
+  }
+  entry.told_by.clear();
+  Entry* next = nullptr;
+  const std::map<std::string, int> cards = std::exchange(entry.cards, {});
+  for (const auto& [id, card] : cards) {
+    Entry* other = FindEntry(id);
+    if (!Standing(other) || other->told_by != entry.incident.id) continue;
+    if (next == nullptr) {
+      next = other;
+      next->told_by.clear();
+    } else {
+      next->cards[id] = card;
+      other->told_by = next->incident.id;
+    }
+  }
+  if (next == nullptr) return;
+  NameCards(*next);
+  next->rang = entry.rang;
+  WakeForRepeat(*next, now);
+}
+
+void IncidentBook::NameCards(Entry& entry) {
+  Incident& incident = entry.incident;
+  Event event;
+  event.event_type = incident.event_type;
+  event.node_host = incident.culprit.host;
+  event.gpu_util = incident.gpu_util;
+  event.job_id = incident.job;
+  incident.text = SentenceOf(entry, event);
+  if (entry.turned_unstable) incident.text += UnstableText(policy_.language);
+  Touch(entry);
 }
 
 void IncidentBook::Rebegin(const Event& event, uint64_t occurrence, WallTime at, Moment now) {
@@ -156,6 +198,13 @@ void IncidentBook::Renew(const Event& event, Moment now) {
   if (event.state != EventState::kFiring) return;
   Entry* entry = FindOpen(IdentityOf(event));
   if (entry != nullptr) entry->incident.last_seen = now;
+}
+
+bool IncidentBook::Agrees(const Event& event, const std::string& incident) const {
+  const bool open = open_by_identity_.contains(IdentityOf(event));
+  if (event.state == EventState::kResolved) return !open;
+  const Incident* known = Find(incident);
+  return open || (known != nullptr && known->state != IncidentState::kClosed);
 }
 
 void IncidentBook::CountOne(Entry& entry, Moment now) {
@@ -250,7 +299,8 @@ void IncidentBook::DescribePlace(Incident& incident, const Event& event) const {
 // Of the event, about all the cards that the entry speaks for.
 std::string IncidentBook::SentenceOf(const Entry& entry, const Event& event) {
   const IncidentCulprit& culprit = entry.incident.culprit;
-  std::set<int> cards = entry.cards;
+  std::set<int> cards;
+  for (const auto& [incident, card] : entry.cards) cards.insert(card);
   if (culprit.gpu) cards.insert(*culprit.gpu);
   return Sentence(event, culprit.rack, site_.SpokenHost(culprit.rack, event.node_host), cards);
 }

@@ -203,12 +203,89 @@ TEST(IncidentHours, AtNightAP1IsShownAndAP0IsSpoken) {
   EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kCycle);
 }
 
+TEST(IncidentHours, AtNightGreenIsShownAndNotSpoken) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening;
+  floor.Pass(minutes(1));
+  floor.Judge(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  EXPECT_EQ(Spoken(floor), 1u);
+  floor.Heal(Hang(VerdictStage::kRed, HangClass::kGpuStuck));
+  EXPECT_EQ(floor.told.back().severity, Severity::kNormal);
+  EXPECT_EQ(floor.told.back().message.light_mode, LightMode::kSteady);
+  EXPECT_EQ(Spoken(floor), 1u);
+}
+
 TEST(IncidentHours, AMinuteBeforeTheNightAP1IsSpoken) {
   Floor floor({"hall"}, {}, Nights());
   floor.now.wall = kEvening;
   floor.Pass(seconds(59));
   floor.Post(Make("OPTICS_ERROR", "n1"));
   EXPECT_EQ(Spoken(floor), 1u);
+}
+
+TEST(IncidentHours, WhatWaitsForItsTerminalWhenTheNightBeginsArrivesSilently) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening;
+  floor.Pass(seconds(1));
+  floor.lamp_up = false;
+  floor.Post(Make("OPTICS_ERROR", "n1"));
+  floor.Post(Make("XID_FATAL", "n2", 1));
+  ASSERT_THAT(floor.lost, SizeIs(2));
+  floor.lamp_up = true;
+  floor.Pass(minutes(1));
+  ASSERT_THAT(floor.told, SizeIs(1));  // the P0 goes on as it is
+  EXPECT_EQ(floor.told[0].incident, floor.lost[0].incident);
+  EXPECT_GT(floor.told[0].sequence, floor.lost[0].sequence);
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kBreath);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kOff);
+}
+
+TEST(IncidentHours, ATerminalThatIsStartedAnewOrAddedAtNightIsToldSilently) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening;
+  floor.Pass(seconds(1));
+  std::string id = floor.Post(Make("OPTICS_ERROR", "n1")).incident;
+  EXPECT_EQ(Spoken(floor), 1u);
+  floor.Pass(minutes(1));
+  floor.told.clear();
+  floor.book.OnTerminalForgot("hall", floor.now);
+  floor.Deliver();
+  floor.book.Reconfigure(Nights(), Site({"hall", "office"}, {}, {}), floor.now);
+  floor.Deliver();
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[1].terminal, "office");
+  EXPECT_EQ(Spoken(floor), 0u);
+  EXPECT_EQ(floor.told[0].message.light_mode, LightMode::kBreath);
+
+  // Nor is it said by the next life of the gateway.
+  Floor after({"hall", "office", "gate"}, {}, Nights());
+  after.now = floor.now;
+  after.book.Restore({*floor.book.Find(id)}, after.now);
+  after.book.Rebegin(Make("THERMAL", "n2"), 1, after.now.wall, after.now);
+  after.Deliver();
+  EXPECT_THAT(after.told, SizeIs(4));
+  EXPECT_EQ(Spoken(after), 0u);
+}
+
+TEST(IncidentHours, AClockThatIsSetIsBelievedAtOnce) {
+  Floor floor({"hall"}, {}, Nights());
+  floor.now.wall = kEvening + hours(2);  // a host that starts with a wrong clock
+  floor.Pass(seconds(1));
+  floor.Post(Make("OPTICS_ERROR", "n1"));
+  EXPECT_EQ(Spoken(floor), 0u);
+  EXPECT_FALSE(floor.book.ClockWasSet(floor.now));
+  floor.now.wall = kEvening + hours(-8);
+  EXPECT_TRUE(floor.book.ClockWasSet(floor.now));
+  floor.Pass(seconds(1));
+  EXPECT_EQ(floor.told.back().reason, NotifyReason::kDigest);
+  floor.told.clear();
+  floor.Post(Make("OPTICS_ERROR", "n2"));
+  EXPECT_EQ(Spoken(floor), 1u);
+  floor.now.wall = kEvening + hours(2);
+  floor.Pass(seconds(1));
+  floor.told.clear();
+  floor.Post(Make("OPTICS_ERROR", "n3"));
+  EXPECT_EQ(Spoken(floor), 0u);
 }
 
 TEST(IncidentHours, TheMorningHasOneDigestOfWhatIsOpen) {
@@ -250,6 +327,48 @@ TEST(IncidentHours, CardsThatFailTogetherAreOneSentence) {
   EXPECT_EQ(floor.told[2].message.text,
             "硬件致命故障，机架 A03 节点 gpu-worker-08 第 3、5 号卡发生驱动级报错");
   EXPECT_EQ(floor.told[2].message.audio_mode, AudioMode::kCycle);
+}
+
+TEST(IncidentHours, ACardThatIsWorseThanTheOthersIsNotToldInTheirVoice) {
+  Floor floor;
+  Event slow = Make("GPU_UTIL_DROP", "gpu-worker-08", 3);
+  slow.gpu_util = 40;
+  floor.Post(slow);
+  Event idle = Make("GPU_UTIL_DROP", "gpu-worker-08", 5);
+  idle.gpu_util = 1;
+  floor.Post(idle);
+  ASSERT_THAT(floor.told, SizeIs(2));
+  EXPECT_EQ(floor.told[0].severity, Severity::kP1);
+  EXPECT_EQ(floor.told[1].severity, Severity::kP0);
+  EXPECT_EQ(floor.told[1].message.audio_mode, AudioMode::kCycle);
+}
+
+TEST(IncidentHours, WhenTheCardThatSpokeForOthersEndsTheNextSpeaksForThem) {
+  Floor floor;
+  for (int card : {3, 5, 6}) floor.Post(Make("XID_FATAL", "gpu-worker-08", card));
+  Event end = Make("XID_FATAL", "gpu-worker-08", 3);
+  end.state = EventState::kResolved;
+  end.ends_only_this = true;
+  floor.Post(end);
+  floor.told.clear();
+  floor.Pass(minutes(5));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_EQ(floor.told[0].reason, NotifyReason::kRepeated);
+  EXPECT_EQ(floor.told[0].message.audio_mode, AudioMode::kCycle);
+  EXPECT_THAT(floor.told[0].message.text, testing::HasSubstr("第 5、6 号卡"));
+}
+
+TEST(IncidentHours, ACardWhoseFaultHasGoneIsNotNamedAgain) {
+  Floor floor;
+  for (int card : {3, 5}) floor.Post(Make("XID_FATAL", "gpu-worker-08", card));
+  Event end = Make("XID_FATAL", "gpu-worker-08", 5);
+  end.state = EventState::kResolved;
+  end.ends_only_this = true;
+  floor.Post(end);
+  floor.told.clear();
+  floor.Pass(minutes(5));
+  ASSERT_THAT(floor.told, SizeIs(1));
+  EXPECT_THAT(floor.told[0].message.text, testing::HasSubstr("第 3 号卡"));
 }
 
 TEST(IncidentHours, ACardThatFailsLaterOrElsewhereSpeaksForItself) {

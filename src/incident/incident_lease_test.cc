@@ -35,6 +35,18 @@ TEST(IncidentLease, TheSameReportOnceMoreGoesOnHoldingAndCountsOnce) {
   EXPECT_EQ(floor.book.Find(id)->state, IncidentState::kClosed);
 }
 
+TEST(IncidentLease, WhatNoTerminalHasShownYetDoesNotExpire) {
+  Floor floor;
+  floor.lamp_up = false;
+  std::string id = floor.Post(Make("GPU_LOST")).incident;
+  for (int i = 0; i < 60; ++i) floor.Pass(minutes(1));
+  EXPECT_EQ(floor.book.Find(id)->state, IncidentState::kOpen);
+  floor.book.OnAttempt(floor.lost[0].id);
+  floor.book.OnDelivered(floor.lost[0].id, floor.now);
+  for (int i = 0; i < 11; ++i) floor.Pass(minutes(1));
+  EXPECT_EQ(floor.book.Find(id)->close_reason, CloseReason::kExpired);
+}
+
 TEST(IncidentLease, AnEndThatIsOnlyOfItselfLeavesTheRestOfTheHostOpen) {
   Floor floor;
   std::string lost = floor.Post(Make("GPU_LOST")).incident;

@@ -34,9 +34,12 @@ void IncidentBook::WelcomeNewTerminals(Entry& entry, Moment now) {
   bool acknowledged = incident.state == IncidentState::kAcknowledged;
   for (const std::string& terminal : site_.TerminalsFor(SightOf(incident))) {
     if (entry.lamps.contains(terminal)) continue;
+    const bool held = !entry.told_by.empty() || (entry.voice_at && now.mono < *entry.voice_at);
+    const Voice voice =
+        acknowledged || held ? Voice::kNone : VoiceOf(entry, terminal, NotifyReason::kFirst, now);
     Notify(entry, terminal, NotifyReason::kFirst, incident.severity,
            acknowledged ? LightMessage(incident.severity, true, incident.text)
-                        : AlarmMessage(incident.severity, incident.text),
+                        : Sounding(voice, incident.severity, incident.text),
            now);
   }
 }
@@ -46,6 +49,7 @@ void IncidentBook::RestoreFlaps(const FlapMemory& memory, Moment now) {
 }
 
 void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
+  FollowQuietHours(now);  // what is told again below, or begun again, is told as the hour has it
   auto rebuilt = [&](std::optional<Moment>& moment) {
     if (!moment) return;
     auto age = std::max(Duration(0), Duration(now.wall.since_epoch - moment->wall.since_epoch));
@@ -120,17 +124,18 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     }
     open_by_identity_[kept.identity] = kept.id;
     IndexOpen(entry);
-    bool held = false;
     for (auto& [terminal, lamp] : entry.lamps) {
       if (lamp.shown) Burn(entry, terminal);
       if (lamp.announced && kept.severity == Severity::kP0) {
         lamp.announced_p0 = true;
         ++announced_p0_[terminal];
       }
-      held = held || (lamp.shown && !lamp.announced && lamp.pending.empty() && !kept.quiet);
     }
-    if (held) {
-      entry.voice_at = (kept.opened ? kept.opened->mono : now.mono) + policy_.voice_hold;
+    if (kept.speaks && !kept.quiet) {
+      // No clock holds a voice longer than it may be held.
+      const Duration most = std::max(policy_.voice_hold, WindowOf(kept.identity, now.mono));
+      const Duration left = kept.speaks->wall.since_epoch - now.wall.since_epoch;
+      entry.voice_at = now.mono + std::clamp(left, Duration(0), most);
       Wake(entry, Alarm::kVoice, *entry.voice_at);
     }
     Wake(entry, Alarm::kLease, now.mono + LeaseOf(entry));
@@ -141,6 +146,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     Entry* root = FindEntry(entry->part_of);
     if (Standing(entry.get()) && Standing(root)) root->parts.insert(id);
   }
+  if (quiet_) HushPending(now);
   ForgetClosed();
   reconsider_all_ = true;
 }

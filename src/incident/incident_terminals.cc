@@ -138,16 +138,55 @@ void IncidentBook::Remind(const std::string& terminal, Moment now) {
   Notify(entry, terminal, NotifyReason::kMuteEnded, incident.severity, std::move(message), now);
 }
 
+namespace {
+
+// A clock that is led on gently moves less than this in an hour.
+constexpr Duration kClockSet = std::chrono::seconds(2);
+
+Duration ClockAhead(Moment now) { return Duration(now.wall.since_epoch) - now.mono.since_boot; }
+
+}  // namespace
+
+bool IncidentBook::ClockWasSet(Moment now) const {
+  const Duration moved = ClockAhead(now) - clock_ahead_;
+  return quiet_changes_ && (moved > kClockSet || moved < -kClockSet);
+}
+
 void IncidentBook::FollowQuietHours(Moment now) {
-  if (!policy_.quiet || (quiet_changes_ && now.mono < *quiet_changes_)) return;
+  if (!policy_.quiet) return;
+  if (quiet_changes_ && now.mono < *quiet_changes_ && !ClockWasSet(now)) return;
+  clock_ahead_ = ClockAhead(now);
   const bool quiet = policy_.quiet->Quiet(now.wall);
   const WallTime next = policy_.quiet->NextChange(now.wall);
   quiet_changes_ = now.mono + (next.since_epoch - now.wall.since_epoch);
   if (quiet == quiet_) return;
   quiet_ = quiet;
-  if (quiet) return;
+  if (quiet) {
+    HushPending(now);
+    return;
+  }
   for (const auto& [terminal, burning] : burning_) {
     if (!burning.empty()) TellDigest(terminal, now);
+  }
+}
+
+// What is still on its way when the night begins arrives without a word; the morning tells it.
+void IncidentBook::HushPending(Moment now) {
+  std::vector<std::string> ids;
+  for (const auto& [severity, serial, id] : open_) {
+    if (severity != Severity::kP0) ids.push_back(id);
+  }
+  for (const std::string& id : ids) {
+    Entry& entry = *FindEntry(id);
+    for (const auto& [terminal, lamp] : entry.lamps) {
+      if (!SpeaksOnceArrived(lamp)) continue;
+      Entry* of = nullptr;
+      const Notification waits = RecordOf(lamp.pending, &of)->notification;
+      TerminalMessage message = waits.message;
+      message.audio_mode = AudioMode::kOff;
+      message.repeat_times = 1;
+      Notify(entry, terminal, waits.reason, waits.severity, std::move(message), now);
+    }
   }
 }
 
@@ -201,19 +240,21 @@ void IncidentBook::EndOwn(const Event& event, Moment now) {
 }
 
 void IncidentBook::OnTerminalLost(const std::string& terminal, Moment now) {
+  lost_.insert(terminal);
   std::vector<std::string> stranded;
   for (const auto& [severity, serial, id] : open_) {
     const Entry& entry = *FindEntry(id);
     auto lamp = entry.lamps.find(terminal);
     if (lamp != entry.lamps.end() && !lamp->second.pending.empty()) stranded.push_back(id);
   }
-  if (RaiseOwn(OwnEvent(kTerminalUnreachable, terminal), now) == nullptr) return;
+  RaiseOwn(OwnEvent(kTerminalUnreachable, terminal), now);
   for (const std::string& id : stranded) {
     if (Entry* waiting = FindEntry(id)) TakeOver(*waiting, terminal, now);
   }
 }
 
 void IncidentBook::OnTerminalBack(const std::string& terminal, Moment now) {
+  lost_.erase(terminal);
   EndOwn(OwnEvent(kTerminalUnreachable, terminal), now);
 }
 
@@ -234,7 +275,13 @@ void IncidentBook::OnTerminalForgot(const std::string& terminal, Moment now) {
                                       record.state == NotificationState::kDelivered;
                              });
     bool acknowledged = incident.state == IncidentState::kAcknowledged;
-    if (last == incident.notifications.rend() ||
+    // What it was told in a voice may not be said aloud by now.
+    std::string why;
+    const bool loud = last != incident.notifications.rend() &&
+                      last->notification.message.audio_mode != AudioMode::kOff;
+    const bool hushed = loud && VoiceAt(incident.severity, terminal, NotifyReason::kRepeated,
+                                        now.mono, &why) == Voice::kNone;
+    if (last == incident.notifications.rend() || hushed ||
         (acknowledged && last->notification.reason != NotifyReason::kAcknowledged)) {
       // Its own button was pressed: it has never been told the quiet form.
       Notify(entry, terminal, acknowledged ? NotifyReason::kAcknowledged : NotifyReason::kRepeated,

@@ -157,6 +157,7 @@ struct Incident {
   std::optional<Moment> delivered;  // the first terminal's answer
   std::optional<Moment> closed;
   std::optional<Moment> last_seen;  // the last report or verdict
+  std::optional<Moment> speaks;     // its voice is held until then; nothing: it is not waiting
   std::optional<CloseReason> close_reason;
   std::optional<Acknowledgement> acknowledged;
   std::optional<Quieting> quiet;                  // no terminal is told of it while it is

@@ -161,6 +161,7 @@ Incident Take(const Json& json) {
   }
   for (const Json& n : json.at("notifications")) i.notifications.push_back(TakeRecord(n, i.id));
   // Documents of earlier versions have none of these.
+  if (json.contains("speaks")) i.speaks = TakeMoment(json.at("speaks"));
   if (json.contains("lease")) i.lease = Duration(json.at("lease").get<int64_t>());
   if (json.contains("told")) {
     i.told = json.at("told").get<std::map<std::string, std::vector<std::string>>>();
@@ -303,6 +304,7 @@ std::string WriteIncidentDocument(const Incident& i) {
   Keep(&out, "last_seen", i.last_seen);
   KeepEnding(&out, i);
   KeepTold(&out, i);
+  if (i.speaks) Keep(&out, "speaks", i.speaks);
   if (i.lease) out.Key("lease").Number(i.lease->count());
   out.Close('}');
   return std::move(out).Take();

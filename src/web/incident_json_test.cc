@@ -61,6 +61,8 @@ Incident Sample() {
   n.delivered = At(183'361, 1'786'955'400'261);
   i.notifications.push_back(n);
   i.lease = std::chrono::hours(5);
+  i.speaks =
+      Moment{Instant{std::chrono::seconds(12)}, WallTime{std::chrono::seconds(1'795'996'346)}};
   i.told["chat"] = {"msg_1", "msg_2"};
   return i;
 }
@@ -111,6 +113,8 @@ TEST(IncidentDocument, AnIncidentComesBackAsItWasKept) {
   EXPECT_EQ(WriteIncidentDocument(*back), document);
   EXPECT_EQ(back->told.at("chat").at(1), "msg_2");
   EXPECT_EQ(back->lease, std::chrono::hours(5));
+  ASSERT_TRUE(back->speaks.has_value());
+  EXPECT_EQ(back->speaks->wall.since_epoch, std::chrono::seconds(1'795'996'346));
   EXPECT_EQ(IncidentJson(*back), IncidentJson(Sample()));
   EXPECT_EQ(back->notifications.at(0).notification.message,
             Sample().notifications[0].notification.message);
