@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "gateway/browser_page.h"
+
 namespace sentinel {
 namespace {
 
@@ -16,31 +18,6 @@ std::optional<Id> Number(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return id;
-}
-
-bool Loopback(std::string_view peer) {
-  return peer.starts_with("127.") || peer == "::1" || peer.starts_with("::ffff:127.");
-}
-
-bool IsAddress(std::string_view host) {
-  if (host.starts_with('[')) return true;
-  const std::string_view name = host.substr(0, host.rfind(':'));
-  return name == "localhost" || (!name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= '0' && c <= '9') || c == '.';
-         }));
-}
-
-// A page of another site that is open in a browser on this host can send requests here, and under a
-// name of its own that leads here it can read the answers. What nothing proves is then not
-// believed.
-bool FromAnotherSite(const HttpRequest& request) {
-  const std::string_view host = request.Header("Host");
-  const std::string_view origin = request.Header("Origin");
-  if (!origin.empty() && origin != "http://" + std::string(host) &&
-      origin != "https://" + std::string(host)) {
-    return true;
-  }
-  return Loopback(request.peer) && !host.empty() && !IsAddress(host);
 }
 
 }  // namespace
@@ -122,6 +99,11 @@ Result<Caller> Access::Identify(const HttpRequest& request, WallTime now) const 
   }
   if (!request.signer_error.empty()) return Error{ErrorCode::kDenied, request.signer_error};
   if (request.signer != nullptr) {
+    // It covers neither path nor method: a captured unmute would be a mute, for half a minute and
+    // as often as anybody likes.
+    if (request.signer->version != 2) {
+      return Error{ErrorCode::kDenied, "signature v1 is good for events alone; sign with v2"};
+    }
     caller.who = "key " + request.signer->key.key;
     for (const KeyHolder& holder : holders_) {
       if (holder.keys.Holds(request.signer->key, now))
@@ -129,8 +111,9 @@ Result<Caller> Access::Identify(const HttpRequest& request, WallTime now) const 
     }
     return caller;
   }
+  // What nothing proves is not believed of a page in a browser.
   if (FromAnotherSite(request)) return caller;
-  caller.role = Loopback(request.peer) ? config_.loopback : config_.network;
+  caller.role = IsLoopback(request.peer) ? config_.loopback : config_.network;
   if (!request.certificate.empty()) {
     caller.who = "certificate " + request.certificate;
     caller.role = std::max(caller.role, OfCertificate(request.certificate));

@@ -84,6 +84,16 @@ TEST_F(AccessTest, AKeyCountsForWhatItIsGivenAndForNothingElse) {
   EXPECT_EQ(Ask(forged).error().code, ErrorCode::kDenied);
 }
 
+TEST_F(AccessTest, WhoSignsV1IsNoOperator) {
+  const KeyPair ops{"ops-1", "0123456789abcdef0123456789abcdef"};
+  holders_ = {{KeyRing(ops), Role::kAdmin}};
+  HttpRequest request = OverTcp("127.0.0.1");
+  request.signer = std::make_shared<const HttpSigner>(HttpSigner{ops, 1});
+  const Result<Caller> caller = Ask(request);
+  ASSERT_FALSE(caller.ok());
+  EXPECT_THAT(caller.error().message, HasSubstr("v1"));
+}
+
 TEST_F(AccessTest, ACertificateIsSomebodyAndHasTheRoleItIsGiven) {
   HttpRequest request = OverTcp("10.0.0.5");
   request.certificate = "wall-1";

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/browser_page.h"
+
 namespace sentinel {
 namespace {
 
-bool Loopback(std::string_view peer) {
-  return peer.starts_with("127.") || peer == "::1" || peer.starts_with("::ffff:127.");
-}
+constexpr std::string_view kContractPath = "/api/v1/gpu_event";
 
-// A page of another site in a browser on this host: its requests come from loopback, too.
-bool FromAnotherSite(const HttpRequest& request) {
-  const std::string_view origin = request.Header("Origin");
-  const std::string host(request.Header("Host"));
-  return !origin.empty() && origin != "http://" + host && origin != "https://" + host;
+// Every browser says whose page it is that posts; a program of this host that calls it by its name
+// does not.
+bool PostedByAnotherSite(const HttpRequest& request) {
+  return !request.Header("Origin").empty() && FromAnotherSite(request);
 }
 
 HttpResponse Refuse(int status, std::string_view word, const std::string& why) {
@@ -37,12 +36,18 @@ std::optional<HttpResponse> Admission::Refusal(const HttpRequest& request, WallT
     bool sender = std::any_of(senders_.begin(), senders_.end(), [&](const auto& entry) {
       return entry.second.Holds(request.signer->key, now);
     });
+    // v1 covers no path: what is signed with it is good for the contract's alone.
+    if (sender && request.signer->version != 2 && request.path != kContractPath) {
+      return Refuse(401, "Unauthorized",
+                    "signature v1 is good for " + std::string(kContractPath) + " alone");
+    }
     if (sender) return std::nullopt;
     return Refuse(403, "Forbidden", "the key '" + request.signer->key.key + "' is no sender's");
   }
-  if (!request.certificate.empty()) return std::nullopt;
-  bool open = open_ == OpenTo::kNetwork || (open_ == OpenTo::kLoopback && Loopback(request.peer));
-  if (open && !FromAnotherSite(request)) return std::nullopt;
+  const bool page = PostedByAnotherSite(request);
+  if (!request.certificate.empty() && !page) return std::nullopt;
+  bool open = open_ == OpenTo::kNetwork || (open_ == OpenTo::kLoopback && IsLoopback(request.peer));
+  if (open && !page) return std::nullopt;
   return Refuse(401, "Unauthorized",
                 "from here an event is taken signed with a sender's key, or over TLS with a "
                 "certificate of this site");

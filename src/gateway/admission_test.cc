@@ -51,6 +51,17 @@ TEST(Admission, ASendersSignatureOrACertificateOpensFromAnywhere) {
   EXPECT_EQ(StatusOf(certified), 200);
 }
 
+TEST(Admission, SignatureV1IsGoodForTheContractsPathAlone) {
+  HttpRequest request = From("10.0.0.9");
+  request.signer = std::make_shared<const HttpSigner>(HttpSigner{kSlurm, 1});
+  request.path = "/api/v1/gpu_event";
+  EXPECT_EQ(StatusOf(request), 200);
+  for (const char* path : {"/api/v1/cloudevents", "/api/v1/alertmanager"}) {
+    request.path = path;
+    EXPECT_EQ(StatusOf(request), 401) << path;
+  }
+}
+
 TEST(Admission, AKeyThatIsNoSendersIsForbidden) {
   EXPECT_EQ(StatusOf(SignedWith({"hall-1", "secret"})), 403);
   EXPECT_EQ(StatusOf(SignedWith({"slurm-1", "another secret of that id"})), 403);
@@ -73,6 +84,25 @@ TEST(Admission, AnotherSiteInABrowserOfThisHostDoesNotPost) {
   request.headers["Origin"] = "http://127.0.0.1:8080";
   EXPECT_EQ(StatusOf(request), 200);
   request.headers["Origin"] = "http://elsewhere.example";
+  EXPECT_EQ(StatusOf(request), 401);
+}
+
+TEST(Admission, APageUnderANameThatLeadsHereDoesNotPostAndAProgramThatUsesOneDoes) {
+  HttpRequest request = From("127.0.0.1");
+  request.headers["Host"] = "gateway-1:8080";
+  EXPECT_EQ(StatusOf(request), 200);
+  request.headers["Host"] = "rebound.example:8080";
+  request.headers["Origin"] = "http://rebound.example:8080";
+  EXPECT_EQ(StatusOf(request), 401);
+}
+
+TEST(Admission, ABrowserThatShowsItsCertificateDoesNotShowItForAPageOfAnotherSite) {
+  HttpRequest request = From("10.0.0.9");
+  request.certificate = "gpu-worker-08";
+  request.headers["Host"] = "10.0.0.1:8080";
+  request.headers["Origin"] = "https://10.0.0.1:8080";
+  EXPECT_EQ(StatusOf(request), 200);
+  request.headers["Origin"] = "https://elsewhere.example";
   EXPECT_EQ(StatusOf(request), 401);
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gateway/api_routes.h"
 #include "gateway/log_value.h"
+#include "wire/strict_json.h"
 
 namespace sentinel {
 namespace {
@@ -20,13 +21,12 @@ struct AckBody {
 };
 
 Result<AckBody> ParseAck(const std::string& body, WallTime now) {
+  TRY(CheckJsonObject(body));
   Json json = Json::parse(body, nullptr, false);
   Error wrong{ErrorCode::kInvalidArgument,
               "an object with a terminal and, if it likes, pressed_at (RFC 3339) and "
               "incidents is expected"};
-  if (!json.is_object() || !json.contains("terminal") || !json["terminal"].is_string()) {
-    return wrong;
-  }
+  if (!json.contains("terminal") || !json["terminal"].is_string()) return wrong;
   AckBody ack;
   ack.terminal = json["terminal"].get<std::string>();
   ack.pressed = now;

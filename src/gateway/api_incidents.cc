@@ -8,6 +8,8 @@
 namespace sentinel {
 namespace {
 
+constexpr size_t kShownIdCharsMax = 64;
+
 void GetIncidents(const ApiDeps& deps, const Caller&, const HttpRequest& request,
                   const Responder& responder) {
   bool with_closed = true;
@@ -25,7 +27,10 @@ void GetIncident(const ApiDeps& deps, const Caller&, const HttpRequest& request,
                  const Responder& responder) {
   std::string id = request.path.substr(request.path.rfind('/') + 1);
   const Incident* incident = deps.book.Find(id);
-  if (incident == nullptr) return responder->Send(TextResponse(404, "Not Found\n"));
+  if (incident == nullptr) {
+    return responder->Send(TextResponse(
+        404, "Not Found: there is no incident '" + id.substr(0, kShownIdCharsMax) + "'\n"));
+  }
   responder->Send(JsonResponse(200, IncidentJson(*incident)));
 }
 

@@ -62,7 +62,8 @@ void TakeAll(Intake& intake, const std::vector<Event>& events, std::shared_ptr<B
 }
 
 void PostAlerts(const ApiDeps& deps, const HttpRequest& request, Responder responder) {
-  Result<std::vector<ReceivedAlert>> alerts = ParseAlerts(request.body);
+  int64_t left_out = 0;
+  Result<std::vector<ReceivedAlert>> alerts = ParseAlerts(request.body, &left_out);
   if (!alerts.ok()) {
     return responder->Send(TextResponse(400, "Bad Request: " + alerts.error().message + "\n"));
   }
@@ -83,6 +84,15 @@ void PostAlerts(const ApiDeps& deps, const HttpRequest& request, Responder respo
     }
     passed_over.push_back({{"fingerprint", alert.fingerprint}, {"why", mapped.why}});
   }
+  if (left_out > 0) {
+    // Nobody else would ever say so: it does not send them later either.
+    deps.metrics.alerts_passed_over->Increment(static_cast<double>(left_out));
+    const std::string why = std::to_string(left_out) +
+                            " more were left out by max_alerts of the sender's webhook_config";
+    spdlog::warn("event=alerts_left_out count={} why=\"max_alerts of the sender's webhook_config\"",
+                 left_out);
+    passed_over.push_back({{"fingerprint", ""}, {"why", why}});
+  }
   if (events.empty() && !lost.empty()) {
     return responder->Send(TextResponse(400, "Bad Request: no alert of these can be used: " + lost +
                                                  " ([alerts] in gateway.toml names labels)\n"));
@@ -101,7 +111,7 @@ void PostCloudEvents(const ApiDeps& deps, const HttpRequest& request, Responder 
   }
   auto batch = std::make_shared<Batch>();
   batch->responder = std::move(responder);
-  batch->single = !request.Header("Content-Type").starts_with(kCloudEventBatchType);
+  batch->single = !IsCloudEventBatch(request.Header("Content-Type"));
   TakeAll(deps.intake, *events, std::move(batch));
 }
 

@@ -102,6 +102,32 @@ TEST_F(IngestTest, AnAlertCountsOnceForEachBeginningAlsoAfterARestart) {
   EXPECT_EQ(Incidents().at(0)["state"], "open");
 }
 
+TEST_F(IngestTest, AnAlertThatBurnsOnAfterItWasSaidToHaveEndedIsHeard) {
+  // Prometheus was out of the Alertmanager's reach for a while: the same beginning all along.
+  constexpr const char* kStarts = "2026-08-17T08:30:00Z";
+  auto post = [&](const char* status) {
+    return Json::parse(Post(kAlerts, Alerts(status, kStarts)).body)["events"][0]["status"];
+  };
+  EXPECT_EQ(post("firing"), "accepted");
+  EXPECT_EQ(post("resolved"), "accepted");
+  EXPECT_EQ(post("resolved"), "suppressed");
+  EXPECT_EQ(post("firing"), "accepted");
+  EXPECT_EQ(Incidents().at(0)["state"], "open");
+  EXPECT_EQ(post("firing"), "suppressed");
+  Start();
+  EXPECT_EQ(Incidents().at(0)["state"], "open");
+  EXPECT_EQ(post("resolved"), "accepted");
+  EXPECT_EQ(Incidents().at(0)["state"], "closed");
+}
+
+TEST_F(IngestTest, WhatTheSenderLeftOutIsSaid) {
+  Json json = Json::parse(Alerts("firing", "2026-08-17T08:30:00Z"));
+  json["truncatedAlerts"] = 7;
+  Json answer = Json::parse(Post(kAlerts, json.dump()).body);
+  ASSERT_THAT(answer["passed_over"], SizeIs(2));
+  EXPECT_THAT(answer["passed_over"][1]["why"].get<std::string>(), HasSubstr("7 more"));
+}
+
 TEST_F(IngestTest, AlertsOfWhichNoneCanBeUsedAreRefusedWithWhatToDo) {
   HttpResponse answer =
       Post(kAlerts, R"({"version":"4","alerts":[{"status":"firing","labels":{"alertname":"X"},)"
@@ -115,6 +141,16 @@ TEST_F(IngestTest, AlertsOfWhichNoneCanBeUsedAreRefusedWithWhatToDo) {
                           R"({"alertname":"Watchdog"},"startsAt":"2026-08-17T08:30:00Z"}]})")
                 .status,
             200);
+}
+
+TEST_F(IngestTest, ABatchIsAnsweredAsOneHoweverItsTypeIsSpelt) {
+  HttpHeaders odd = {{"Content-Type", "Application/CloudEvents-Batch+JSON; charset=UTF-8"}};
+  HttpResponse none = Post(kCloud, "[]", odd);
+  EXPECT_EQ(none.status, 200);
+  EXPECT_THAT(Json::parse(none.body)["events"], SizeIs(0));
+  const std::string event = R"({"specversion":"1.0","id":"1","source":"s","type":"t",)"
+                            R"("data":{"node_host":"n1","event_type":"GPU_LOST"}})";
+  EXPECT_THAT(Json::parse(Post(kCloud, "[" + event + "]", odd).body)["events"], SizeIs(1));
 }
 
 TEST_F(IngestTest, ACloudEventCountsOnce) {

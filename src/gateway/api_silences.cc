@@ -29,6 +29,8 @@ Result<Silence> Add(const ApiDeps& deps, const Caller& caller, Silence silence, 
 void PostSilence(const ApiDeps& deps, const Caller& caller, const HttpRequest& request,
                  const Responder& responder) {
   const Moment now = MomentNow();
+  const Status known = CheckSilenceFields(request.body);
+  if (!known.ok()) return responder->Send(RefusalFor(known.error()));
   Result<Silence> asked = ParseSilence(request.body, now.wall);
   if (!asked.ok()) return responder->Send(RefusalFor(asked.error()));
   const Result<Silence> added = Add(deps, caller, std::move(*asked), now);

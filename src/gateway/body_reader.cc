@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/strict_json.h"
+
 namespace sentinel {
 
 Result<BodyReader> BodyReader::Parse(std::string_view body) {
   if (body.empty()) return BodyReader(nlohmann::json::object());
-  nlohmann::json json = nlohmann::json::parse(body, nullptr, false);
-  if (json.is_object()) return BodyReader(std::move(json));
-  return Error{ErrorCode::kInvalidArgument, "a JSON object is expected"};
+  const Status strict = CheckJsonObject(body);
+  if (!strict.ok()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a JSON object is expected: " + strict.error().message};
+  }
+  return BodyReader(nlohmann::json::parse(body, nullptr, false));
 }
 
 const nlohmann::json* BodyReader::Take(const char* key) {

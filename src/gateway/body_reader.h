@@ -1,5 +1,6 @@
 // The JSON object that somebody posts, read field by field: each with its type, and none that
-// nobody asked for, so that a word that is misspelt is not taken for one that is missing.
+// nobody asked for, so that a word that is misspelt is not taken for one that is missing. No key
+// comes twice, at any depth: see wire/strict_json.h.
 #pragma once
 
 #include <cstdint>

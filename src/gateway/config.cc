@@ -365,6 +365,10 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("delivery", [&](TomlReader& pace) { ReadDelivery(&pace, &config.delivery); });
   ReadTls(&reader, &config.tls);
   CheckTls(&reader, config.tls, ServedEndpoints(config), CalledEndpoints(config));
+  if (AnyTls(config.agents) && config.tls.files.ca.empty()) {
+    reader.Wrong("agents",
+                 "an agent shows a certificate there, which needs tls.ca to be held against");
+  }
   reader.Section("access", [&](TomlReader& access) { ReadAccess(&access, &config.access); });
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Credentials {
   std::map<std::string, KeyRing> senders;  // by name
   std::vector<KeyHolder> operators;
   TlsContexts tls;
+  std::shared_ptr<TlsContext> agents_tls;  // none: no address for agents begins with tls:
 };
 
 // kInvalidArgument, kNotFound or kIo name the file and what is wrong with it.

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -93,6 +94,7 @@ void Deliveries::Reconfigure(std::vector<TerminalSettings> terminals, DeliveryPa
       terminal.kind = Kind::kUnknown;
       terminal.contact = now.mono;
       terminal.answered.reset();
+      terminal.unwilling.reset();
     }
     if (found->second != terminal.settings) Drive(terminal, std::move(found->second));
     wanted.erase(found);
@@ -104,6 +106,8 @@ void Deliveries::Reconfigure(std::vector<TerminalSettings> terminals, DeliveryPa
 Deliveries::~Deliveries() { *alive_ = false; }
 
 bool Deliveries::Pump(Moment now) {
+  // What has arrived before what goes: a plain lamp is sent the light of what burns there.
+  bool told = TellBook(now);
   for (Delivery& delivery : outbox_.Due(now.mono)) {
     auto it = terminals_.find(delivery.notification.terminal);
     if (it == terminals_.end()) {
@@ -115,6 +119,13 @@ bool Deliveries::Pump(Moment now) {
     book_.OnAttempt(delivery.notification.id);
     Send(it->second, std::move(delivery));
   }
+  told = TellBook(now) || told;
+  metrics_.outbox_waiting->Set(static_cast<double>(outbox_.waiting()));
+  GatewayMetrics::CountedTo(metrics_.outbox_shed, outbox_.shed());
+  return told;
+}
+
+bool Deliveries::TellBook(Moment now) {
   std::vector<Outbox::Outcome> outcomes = outbox_.TakeOutcomes();
   for (const Outbox::Outcome& outcome : outcomes) {
     switch (outcome.state) {
@@ -133,7 +144,8 @@ bool Deliveries::Pump(Moment now) {
         if (outcome.shed) {
           book_.OnShed(outcome.message, outcome.error, now);
         } else {
-          book_.OnFailed(outcome.message, outcome.error, outcome.unconfirmed, now);
+          book_.OnFailed(outcome.message, outcome.error, outcome.unconfirmed || outcome.refused,
+                         now);
         }
         break;
       case NotificationState::kPending:
@@ -141,8 +153,6 @@ bool Deliveries::Pump(Moment now) {
     }
     if (on_outcome_) on_outcome_(outcome);
   }
-  metrics_.outbox_waiting->Set(static_cast<double>(outbox_.waiting()));
-  GatewayMetrics::CountedTo(metrics_.outbox_shed, outbox_.shed());
   return !outcomes.empty();
 }
 
@@ -164,6 +174,7 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
   const auto found = terminals_.find(name);
   Terminal* terminal = found == terminals_.end() ? nullptr : &found->second;  // no longer ours
   const Notification& notification = delivery.notification;
+  if (terminal != nullptr) Willing(*terminal, result, now.mono);
   if (terminal != nullptr && result.status != 0) Heard(*terminal, now);
   if (result.outcome == SendOutcome::kDelivered) {
     double seconds = std::chrono::duration<double>(now.mono - notification.created.mono).count();
@@ -188,7 +199,7 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
     book_.OnAttemptError(notification.id, result.error);
     if (terminal != nullptr) {
       terminal->error = result.error;
-      if (result.status == 0) Missed(*terminal, result.error, now);
+      if (result.status == 0 || terminal->unwilling) Missed(*terminal, result.error, now);
     }
     outbox_.Failed(delivery.id, ToError(result), now.mono);
   }
@@ -264,7 +275,10 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
       CheckBoot(terminal, outcome.response->body, now);
     }
     if (status == 404 || status == 405 || status == 501) terminal.kind = Kind::kPlain;
+    if (outbox_.waiting(name) == 0) terminal.unwilling.reset();  // there is nothing to take
+    const std::string trouble = terminal.error;
     Heard(terminal, now);
+    if (terminal.unwilling) Missed(terminal, trouble, now);
     if (status == 401 || status == 403) {
       terminal.error = "it refuses our key or our clock: answered " + std::to_string(status);
     }
@@ -312,15 +326,31 @@ void Deliveries::Heard(Terminal& terminal, Moment now) {
   terminal.contact = now.mono;
   terminal.answered = now;
   terminal.error.clear();
-  if (!terminal.lost) return;
+  if (!terminal.lost || terminal.unwilling) return;
   terminal.lost = false;
   spdlog::info("event=terminal_back terminal={}", terminal.settings.name);
   book_.OnTerminalBack(terminal.settings.name, now);
 }
 
+// One that answers every ping and takes no alarm is of no more use than one that is gone.
+void Deliveries::Willing(Terminal& terminal, const SendResult& result, Instant now) {
+  switch (result.outcome) {
+    case SendOutcome::kDelivered:
+    case SendOutcome::kRejected:  // the message's fault
+    case SendOutcome::kUnconfirmed:
+      terminal.unwilling.reset();
+      break;
+    case SendOutcome::kRefused:
+    case SendOutcome::kUnavailable:
+      if (result.status != 0 && !terminal.unwilling) terminal.unwilling = now;
+      break;
+  }
+}
+
 void Deliveries::Missed(Terminal& terminal, const std::string& error, Moment now) {
   terminal.error = error;
-  if (terminal.lost || now.mono - terminal.contact <= pace_.unreachable_after) return;
+  const Instant since = std::min(terminal.contact, terminal.unwilling.value_or(terminal.contact));
+  if (terminal.lost || now.mono - since <= pace_.unreachable_after) return;
   terminal.lost = true;
   spdlog::error("event=terminal_unreachable terminal={} address={} why=\"{}\"",
                 terminal.settings.name, terminal.settings.endpoint.ToString(), error);

@@ -98,6 +98,7 @@ class Deliveries {
     Kind kind = Kind::kUnknown;
     Instant contact;  // the last answer, or our start
     std::optional<Moment> answered;
+    std::optional<Instant> unwilling;  // since when it answers and takes no message
     bool lost = false;
     std::string error;
     std::string boot_id;  // empty: not known
@@ -108,6 +109,8 @@ class Deliveries {
 
   void Add(TerminalSettings settings);
   void Drive(Terminal& terminal, TerminalSettings settings);
+  // What became of messages; whether there was any news.
+  bool TellBook(Moment now);
   void Send(Terminal& terminal, Delivery delivery);
   void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
   std::string PingBody(const std::string& name) const;
@@ -116,6 +119,7 @@ class Deliveries {
   void Ponged(const std::string& name, const HttpOutcome& outcome);
   void CheckBoot(Terminal& terminal, const std::string& pong, Moment now);
   void Heard(Terminal& terminal, Moment now);
+  void Willing(Terminal& terminal, const SendResult& result, Instant now);
   void Missed(Terminal& terminal, const std::string& error, Moment now);
 
   boost::asio::io_context& io_;

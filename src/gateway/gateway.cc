@@ -78,6 +78,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
         config_(std::move(options.config)),
         sample_key_(options.sample_key),
         tls_(credentials.tls),
+        agents_tls_(credentials.agents_tls),
         id_(Sha256Hex(std::to_string(WallNow().since_epoch.count()) + "/" +
                       std::to_string(MonotonicNow().since_boot.count()))
                 .substr(0, 12)),
@@ -126,7 +127,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
       if (http_port_ == 0) http_port_ = server->port();
       servers_.push_back(std::move(server));
     }
-    agent_server_ = TRY(AgentServer::Listen(io_, config_.agents, {}, id_, this, tls_.server));
+    agent_server_ = TRY(AgentServer::Listen(io_, config_.agents, {}, id_, this, agents_tls_));
     AddRoutes();
     ready_ = true;
     Turn();
@@ -174,6 +175,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   GatewayConfig config_;
   SampleKey sample_key_;
   TlsContexts tls_;
+  std::shared_ptr<TlsContext> agents_tls_;
   std::string id_;
   GatewayMetrics metrics_;
   IncidentBook book_;
@@ -285,12 +287,11 @@ void GatewayOnLoop::WarnOfDoors() const {
     return endpoint.unix_socket || endpoint.host.starts_with("127.") || endpoint.host == "::1" ||
            endpoint.host == "localhost";
   };
-  const bool certified = config_.tls.clients == ClientCertificates::kRequired;
   for (const Endpoint& endpoint : config_.agents) {
-    if (local(endpoint) || (endpoint.tls && certified)) continue;
+    if (local(endpoint) || endpoint.tls) continue;
     spdlog::warn(
-        "event=agents_open listen={} what=\"whoever reaches it may be an agent: tls: and clients = "
-        "required let in only those with a certificate\"",
+        "event=agents_open listen={} what=\"whoever reaches it may be an agent: tls: lets in only "
+        "those with a certificate\"",
         endpoint.ToString());
   }
   if (config_.ingest.open_to == OpenTo::kNetwork) {
@@ -338,6 +339,11 @@ void GatewayOnLoop::AddRoutes() {
 Status GatewayOnLoop::Reload(Result<GatewayConfig> config) {
   Status done = config.ok() ? Apply(std::move(*config)) : Status(config.error());
   ReloadDone(done.ok());
+  notes_.KeepAct({WallNow(),
+                  {"SIGHUP", "this host"},
+                  AuditAction::kReload,
+                  "configuration",
+                  done.ok() ? "taken" : "refused: " + done.error().message});
   if (done.ok()) {
     spdlog::info("event=config_reloaded terminals={} outputs={}", config_.terminals.size(),
                  config_.outputs.size());
@@ -512,6 +518,7 @@ void GatewayOnLoop::Tick() {
   }
   log_.Tick();
   CheckSilence(now);
+  if (book_.ClockWasSet(now)) Turn();
   keeper_.Tick();
   tick_.expires_after(kTick);
   tick_.async_wait([this, alive = alive_](boost::system::error_code error) {

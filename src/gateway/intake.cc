@@ -105,9 +105,14 @@ void Intake::Take(std::string body, Answer answer) {
   bool named = stored.named = !event.event_id.empty();
   auto waiting = std::make_shared<Waiting>();
 
+  bool news = false;
   if (named) {
     auto known = ids_.find(stored.event_id);
-    if (known != ids_.end()) {
+    // An Alertmanager keeps an alert's beginning, and so its id, where contact to whoever evaluates
+    // it was lost in between: it said "resolved", and says "firing" again.
+    news = known != ids_.end() && event.ends_only_this &&
+           !deps_.book.Agrees(event, known->second.incident);
+    if (known != ids_.end() && !news) {
       deps_.metrics.events_repeated->Increment();
       deps_.book.Renew(event, MomentNow());
       waiting->words = Body(true, known->second.incident, event.event_id);
@@ -128,8 +133,8 @@ void Intake::Take(std::string body, Answer answer) {
   (outcome.suppressed ? deps_.metrics.events_suppressed : deps_.metrics.events_accepted)
       ->Increment();
   // Where an agent says that no job runs, the same words may be louder in a moment, or after a
-  // restart.
-  bool steady = presence != JobPresence::kNone;
+  // restart. What comes again under its old id has its row already.
+  bool steady = presence != JobPresence::kNone && !news;
   if (outcome.begun && steady) {
     stored.begun = deps_.keeper.Begun(outcome.incident);
     stored.occurrence = outcome.occurrence;

@@ -16,8 +16,6 @@ std::string_view AuditActionName(AuditAction action) {
       return "silence-end";
     case AuditAction::kTest:
       return "test";
-    case AuditAction::kKey:
-      return "key";
     case AuditAction::kReload:
       return "reload";
   }

@@ -23,8 +23,7 @@ enum class AuditAction : uint8_t {
   kSilence,  // the silence
   kSilenceEnd,
   kTest,    // the terminal: a lamp or a voice was tried
-  kKey,     // the key id: made, rotated, revoked
-  kReload,  // the configuration
+  kReload,  // "configuration": read again and taken, or refused
 };
 std::string_view AuditActionName(AuditAction action);  // "acknowledge", "mute" …
 std::optional<AuditAction> AuditActionFromName(std::string_view name);

@@ -160,6 +160,7 @@ void Outbox::Failed(DeliveryId id, const DeliveryError& error, Instant now) {
     Finish(item, NotificationState::kSuperseded, error.message, false);
   } else if (refused) {
     Finish(item, NotificationState::kFailed, error.message, false);
+    outcomes_.back().refused = true;
   } else if (error.failure == DeliveryFailure::kUnconfirmed) {
     if (item.unconfirmed >= retry_.unconfirmed_pauses.size()) {
       Finish(item, NotificationState::kFailed, error.message, true);
@@ -190,13 +191,13 @@ std::optional<Instant> Outbox::NextWake() const {
 void Outbox::Finish(const Item& item, NotificationState state, std::string error,
                     bool unconfirmed) {
   outcomes_.push_back({item.notification.id, item.notification.terminal, state, std::move(error),
-                       unconfirmed, false});
+                       unconfirmed, false, false});
 }
 
 void Outbox::Shed(const Item& item) {
   ++shed_;
   outcomes_.push_back({item.notification.id, item.notification.terminal, NotificationState::kFailed,
-                       "the outbox of this terminal is full", false, true});
+                       "the outbox of this terminal is full", false, true, false});
 }
 
 std::vector<Outbox::Outcome> Outbox::TakeOutcomes() { return std::exchange(outcomes_, {}); }

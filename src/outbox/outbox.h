@@ -92,6 +92,7 @@ class Outbox {
     std::string error;
     bool unconfirmed = false;  // with kFailed: it may have been carried out
     bool shed = false;         // with kFailed: there was no room
+    bool refused = false;      // with kFailed: the terminal will not have it
   };
   std::vector<Outcome> TakeOutcomes();
 

@@ -1,6 +1,11 @@
 #include "web/silence_json.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include <nlohmann/json.hpp>
+
+#include "wire/strict_json.h"
 
 namespace sentinel {
 namespace {
@@ -64,9 +69,30 @@ std::string SilencesJson(const SilenceBook& book) {
   return Dump(Json{{"silences", std::move(list)}});
 }
 
-Result<Silence> ParseSilence(std::string_view text, WallTime now) {
+Status CheckSilenceFields(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return Wrong("a JSON object is expected");
+  auto check = [](const Json& object, std::initializer_list<std::string_view> known) -> Status {
+    for (const auto& [key, value] : object.items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      std::string allowed;
+      for (std::string_view name : known)
+        allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+      return Wrong("there is no field '" + key.substr(0, 64) + "' here; there are " + allowed);
+    }
+    return {};
+  };
+  TRY(check(json, {"matcher", "for_ms", "starts_at", "expires_at", "node_state", "author",
+                   "comment", "id", "phase", "created_at"}));
+  auto matcher = json.find("matcher");
+  if (matcher == json.end() || !matcher->is_object()) return {};  // ParseSilence says so
+  return check(*matcher, {"host", "rack", "type", "job"});
+}
+
+Result<Silence> ParseSilence(std::string_view text, WallTime now) {
+  const Status strict = CheckJsonObject(text);
+  if (!strict.ok()) return Wrong("a JSON object is expected: " + strict.error().message);
+  const Json json = Json::parse(text, nullptr, false);
   auto matcher = json.find("matcher");
   if (matcher == json.end() || !matcher->is_object()) {
     return Wrong("a matcher with host, rack, type or job is expected");

@@ -22,6 +22,10 @@ std::string SilencesJson(const SilenceBook& book);
 // where the body does not.
 Result<Silence> ParseSilence(std::string_view json, WallTime now);
 
+// What somebody posts holds no field beside those: one that is misspelt in a matcher would be
+// missing, and the silence cover more than was meant. What was kept is not held to it.
+Status CheckSilenceFields(std::string_view json);
+
 std::string AuditJson(const std::vector<AuditRecord>& lines);
 
 }  // namespace sentinel

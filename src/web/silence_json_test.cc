@@ -61,6 +61,20 @@ TEST(SilenceJson, WhatIsNoSilenceIsRefusedInWords) {
   }
 }
 
+TEST(SilenceJson, AMisspeltFieldIsNotTakenForOneThatIsMissing) {
+  for (const char* body : {R"({"matcher":{"host":"*","tpye":"LINK_FLAP"},"for_ms":9})",
+                           R"({"matcher":{"host":"n1"},"for_mss":9})"}) {
+    const Status known = CheckSilenceFields(body);
+    ASSERT_FALSE(known.ok()) << body;
+    EXPECT_THAT(known.error().message, HasSubstr("there is no field"));
+  }
+  EXPECT_TRUE(
+      CheckSilenceFields(R"({"matcher":{"host":"n1","rack":null},"for_ms":9,"author":"li"})").ok());
+  Silence silence;
+  silence.matcher.host = "n1";
+  EXPECT_TRUE(CheckSilenceFields(SilenceJson(silence, SilencePhase::kActive)).ok());
+}
+
 TEST(SilenceJson, TheTrailSaysWhoDidWhatFromWhereAndWhen) {
   EXPECT_EQ(
       AuditJson({{kNow, {"button", "hall-1"}, AuditAction::kAcknowledge, "0123", "NCCL_TIMEOUT"}}),
