@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "daemon/daemon.h"
 #include "http/key_files.h"
 #include "light/frame_sink.h"
@@ -41,6 +42,15 @@ Result<TlsContexts> OpenTerminalTls(const TerminalConfig& config) {
   return OpenTls(config.tls, {config.listen}, called);
 }
 
+// The lamp runs all the same, and shows that it hears nobody.
+void WarnOfNoKey(const KeyRing& keys, const std::string& path) {
+  if (!keys.Active(WallNow()).empty()) return;
+  spdlog::warn(
+      "event=no_valid_key path=\"{}\" what=\"revoked, over or not yet valid: no gateway is "
+      "believed\"",
+      path);
+}
+
 Status Serve(const TerminalConfig& config, KeyFiles& files, const KeyRing& keys) {
   boost::asio::io_context io;
   TerminalParts parts;
@@ -54,10 +64,11 @@ Status Serve(const TerminalConfig& config, KeyFiles& files, const KeyRing& keys)
                config.name, config.listen.ToString(), terminal->port(),
                config.gateway ? config.gateway->ToString() : "none", terminal->boot_id(),
                SENTINEL_VERSION);
-  const auto reload = [&files] {
+  const auto reload = [&] {
     Status reloaded = files.Reload();
     if (reloaded.ok()) {
       spdlog::info("event=keys_reloaded");
+      WarnOfNoKey(keys, config.key_file);
     } else {
       spdlog::error("event=keys_not_reloaded why=\"{}\" what=\"those known stay in use\"",
                     reloaded.error().message);
@@ -75,6 +86,7 @@ Status Run(const DaemonArguments& arguments, SampleKey sample) {
   const TerminalConfig config = TRY(LoadTerminalConfig(arguments.config));
   KeyFiles files(sample);
   const KeyRing keys = TRY(files.Open(config.key_file));
+  WarnOfNoKey(keys, config.key_file);
   if (arguments.check) {
     TRY(OpenTerminalTls(config));
     std::printf("%s: ok\n", arguments.config.c_str());
@@ -95,8 +107,9 @@ int main(int argc, char** argv) {
   app.add_flag("--demo", demo, "Allow the published sample key, which everybody knows");
   ManualNotes notes;
   notes.purpose = "the lamp and the voice on the data-centre floor";
-  notes.files = {{arguments.config, "configuration; every key is in docs/formats/terminal.md"},
-                 {"/etc/gpu-sentinel/terminal.key", "key and secret it shares with its gateway"}};
+  notes.files = {
+      {arguments.config, "configuration; every key is in docs/formats/terminal.md"},
+      {"/etc/gpu-sentinel/keys/terminal.key", "key and secret it shares with its gateway"}};
   if (const auto code = ReadArguments(&app, argc, argv, &arguments, std::move(notes))) return *code;
   StartLog(kName, arguments.log_level);
   const Status ran = Run(arguments, demo ? SampleKey::kAllowed : SampleKey::kRefused);

@@ -6,6 +6,7 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -155,7 +156,11 @@ Status WriteIdentity(const Identity& identity, const IssuedFiles& files) {
   const std::string key = TRY(PemOf(identity.key.get()));
   // The key first: a certificate whose key is missing looks finished.
   TRY(WritePrivateFile(files.key, key, Replace::kNo));
-  return WritePrivateFile(files.certificate, certificate, Replace::kNo);
+  Status written = WritePrivateFile(files.certificate, certificate, Replace::kNo);
+  // Beside a certificate that was there it would pass for that one's, and the daemon would not
+  // start.
+  if (!written.ok()) unlink(files.key.c_str());
+  return written;
 }
 
 IssuedFiles FilesIn(const std::string& folder, const std::string& name) {
@@ -204,7 +209,14 @@ Status CertificateAuthority::Init(const std::string& folder, const std::string& 
   TRY(Extend(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign"));
   TRY(Extend(certificate, certificate, NID_subject_key_identifier, "hash"));
   TRY(Sign(certificate, certificate, ca.key.get()));
-  return WriteIdentity(ca, FilesIn(folder, "ca"));
+  TRY(WriteIdentity(ca, FilesIn(folder, "ca")));
+  // In a folder of another user's root would make a CA that it does not believe afterwards.
+  const Result<Identity> usable = ReadIdentity(folder);
+  if (usable.ok()) return {};
+  for (const std::string& file : {FilesIn(folder, "ca").key, FilesIn(folder, "ca").certificate}) {
+    unlink(file.c_str());
+  }
+  return usable.error();
 }
 
 Result<IssuedFiles> CertificateAuthority::Issue(const CertificateRequest& request,

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "base/clock.h"
@@ -161,6 +163,24 @@ TEST_F(CertificateAuthorityTest, WhatIsNotMeantIsSaid) {
   EXPECT_THAT(refusal(), HasSubstr("exists"));
   auto none = CertificateAuthority(home_.path().string() + "/none").Issue(request, out_, WallNow());
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(CertificateAuthorityTest, NoKeyIsLeftBesideACertificateThatWasThere) {
+  const TlsFiles files = Issue("hall-1", CertificateUse::kServer);
+  ASSERT_TRUE(std::filesystem::remove(files.key));
+  CertificateRequest request;
+  request.name = "hall-1";
+  request.hosts = {"127.0.0.1"};
+  EXPECT_FALSE(CertificateAuthority(ca_).Issue(request, out_, WallNow()).ok());
+  EXPECT_FALSE(std::filesystem::exists(files.key));
+}
+
+TEST_F(CertificateAuthorityTest, InAFolderOfAnotherUsersNoneIsMade) {
+  const std::string folder = home_.path().string() + "/others";
+  ASSERT_TRUE(std::filesystem::create_directory(folder));
+  if (chown(folder.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_FALSE(CertificateAuthority::Init(folder, "site", days(10), WallNow()).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
 TEST_F(CertificateAuthorityTest, AKeyThatOthersCanReadIsRefused) {

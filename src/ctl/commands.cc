@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -100,6 +101,9 @@ Result<GatewayClient> Commands::Client() const {
   KeyRing keys;
   if (!options_.key_file.empty()) {
     keys = KeyRing(TRY(LoadKeys(options_.key_file, SampleKey::kRefused)));
+    if (keys.empty()) {  // not unsigned, as if none had been named
+      return Error{ErrorCode::kDenied, "key file " + options_.key_file + ": the key is revoked"};
+    }
   }
   std::shared_ptr<TlsContext> tls;
   if (gateway.tls) {
@@ -121,7 +125,7 @@ int Commands::Show(const std::string& path, const std::string& query, View view)
   return kExitDone;
 }
 
-int Commands::Watch() {
+int Commands::Watch(const std::string& id) {
   Result<GatewayClient> client = Client();
   if (!client.ok()) return Complain(client.error());
   Json before;
@@ -130,6 +134,16 @@ int Commands::Watch() {
     Result<Json> answer = client->Get("/api/v1/incidents");
     if (answer.ok() && !IsIncidentList(*answer)) {
       answer = Error{ErrorCode::kCorrupt, "what answers is not a gateway"};
+    }
+    if (answer.ok() && !id.empty()) {
+      Json& incidents = (*answer)["incidents"];
+      const auto other = [&id](const Json& incident) {
+        return !incident.is_object() || incident.value("id", "") != id;
+      };
+      incidents.erase(std::remove_if(incidents.begin(), incidents.end(), other), incidents.end());
+      if (incidents.empty() && before.is_null()) {
+        answer = Error{ErrorCode::kNotFound, "there is no incident '" + id + "'"};
+      }
     }
     if (!answer.ok()) {
       if (before.is_null()) return Complain(answer.error());
@@ -154,10 +168,12 @@ int Commands::Send(const std::string& event) {
     Say(Dump(*answer));
     return kExitDone;
   }
-  std::string words = answer->value("status", "answered");
-  if (answer->contains("incident") && (*answer)["incident"].is_string()) {
-    words += ", incident " + (*answer)["incident"].get<std::string>();
-  }
+  auto text = [&answer](const char* key) {
+    const bool there = answer->is_object() && answer->contains(key) && (*answer)[key].is_string();
+    return there ? (*answer)[key].get<std::string>() : std::string();
+  };
+  std::string words = text("status").empty() ? "answered" : text("status");
+  if (!text("incident").empty()) words += ", incident " + text("incident");
   Say(words + '\n');
   return kExitDone;
 }

@@ -53,9 +53,9 @@ class Commands {
 
   using View = std::string (*)(const nlohmann::json&, const ViewStyle&);
   int Show(const std::string& path, const std::string& query, View view);
-  // Every change from here on, until interrupted. A gateway that goes away for a while is waited
-  // for.
-  int Watch();
+  // Every change from here on, until interrupted; of one incident, where an id is given. A gateway
+  // that goes away for a while is waited for.
+  int Watch(const std::string& id);
   int Send(const std::string& event);
   // A command to the gateway; `by` is told to it too.
   int Do(const std::string& path, nlohmann::json body, const std::string& by, View view);

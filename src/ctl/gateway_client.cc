@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include "ctl/table.h"
 #include "http/client.h"
 #include "http/signed_client.h"
 #include "signature/signature_v2.h"
@@ -20,15 +21,19 @@ constexpr const char* kSocket = "/run/gpu-sentinel/gateway.sock";
 constexpr Duration kAnswerMax = std::chrono::seconds(20);
 // 2000 incidents with all that was told of each.
 constexpr size_t kAnswerBytesMax = 256u << 20;
+constexpr size_t kWordsBytesMax = 2048;
 
 std::string Trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
 }
 
-// In the gateway's words where it has any.
+// In the gateway's words where it has any. Whoever answers may have written them: they drive no
+// terminal, and are no book.
 Error Refusal(const HttpResponse& response, const std::string& path) {
-  const std::string words = Trimmed(response.body);
+  std::string words = Trimmed(response.body);
+  if (words.size() > kWordsBytesMax) words = words.substr(0, kWordsBytesMax) + "…";
+  words = Painted(std::move(words), Paint::kNone, false);
   switch (response.status) {
     case 401:
     case 403:
@@ -96,7 +101,7 @@ Result<nlohmann::json> GatewayClient::Ask(HttpRequest request) {
   const HttpResponse& response = *outcome->response;
   if (response.status != 200) return Refusal(response, path);
   nlohmann::json json = nlohmann::json::parse(response.body, nullptr, false);
-  if (json.is_discarded()) {
+  if (!json.is_object()) {  // all of a gateway's answers are
     return Error{ErrorCode::kCorrupt,
                  "what answers at " + gateway_.ToString() + " is not a gateway"};
   }

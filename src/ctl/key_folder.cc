@@ -1,10 +1,15 @@
 #include "ctl/key_folder.h"
 
+#include <fcntl.h>
 #include <openssl/rand.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "base/check.h"
@@ -40,11 +45,31 @@ Status CheckId(const std::string& id) {
                "'" + id + "' is no key's id: 1 to 64 letters, digits, '-', '_' and '.'"};
 }
 
+// As a basic string of TOML. A secret that somebody else made may hold what ends one.
+std::string Quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04X", byte);
+      text += escaped;
+    } else {
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
 std::string TextOf(const KeyFile& file) {
-  std::string text = "key = \"" + file.pair.key + "\"\n";
+  std::string text;
   auto add = [&text](const char* name, const std::string& value) {
-    text += std::string(name) + " = \"" + value + "\"\n";
+    text += std::string(name) + " = " + Quoted(value) + '\n';
   };
+  add("key", file.pair.key);
   if (!file.revoked_at) add("secret", file.pair.secret);
   if (file.pair.not_before) add("not_before", FormatRfc3339(*file.pair.not_before));
   if (file.pair.not_after) add("not_after", FormatRfc3339(*file.pair.not_after));
@@ -58,6 +83,25 @@ KeyState StateOf(const KeyFile& file, WallTime now) {
   if (file.pair.not_before && now < *file.pair.not_before) return KeyState::kNext;
   return KeyState::kActive;
 }
+
+// One change of a folder at a time: what is counted must still be so when it is acted on. Waits; a
+// file system without locks is taken as it is.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder)
+      : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_;
+};
 
 bool InUse(const KeyFolder::Entry& entry) {
   return entry.state == KeyState::kActive || entry.state == KeyState::kNext;
@@ -102,6 +146,7 @@ Result<KeyPair> KeyFolder::Add(const std::string& id, WallTime now) const {
 
 Result<KeyPair> KeyFolder::New(const std::string& id, WallTime now) const {
   TRY(MakePrivateFolder(path_));
+  const FolderLock lock(path_);
   const std::vector<Entry> entries = TRY(List(now));
   if (std::count_if(entries.begin(), entries.end(), InUse) >= ptrdiff_t{kActiveKeysMax}) {
     return Error{
@@ -113,6 +158,7 @@ Result<KeyPair> KeyFolder::New(const std::string& id, WallTime now) const {
 
 Result<KeyPair> KeyFolder::Rotate(const std::string& id, std::chrono::hours overlap,
                                   WallTime now) const {
+  const FolderLock lock(path_);
   std::vector<Entry> entries = TRY(List(now));
   std::erase_if(entries, [](const Entry& entry) { return !InUse(entry); });
   if (entries.size() != 1) {
@@ -131,6 +177,7 @@ Result<KeyPair> KeyFolder::Rotate(const std::string& id, std::chrono::hours over
 }
 
 Status KeyFolder::Revoke(const std::string& id, WallTime now) const {
+  const FolderLock lock(path_);
   const std::vector<Entry> entries = TRY(List(now));
   for (const Entry& entry : entries) {
     if (entry.file.pair.key != id) continue;

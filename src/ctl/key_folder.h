@@ -1,5 +1,5 @@
-// A folder of keys as an operator changes it: new ones, exchanges, ends. The files are those that
-// daemons read (docs/formats/keys.md).
+// A folder of keys as an operator changes it: new ones, exchanges, ends; one change at a time. The
+// files are those that daemons read (docs/formats/keys.md).
 #pragma once
 
 #include <string>

@@ -30,11 +30,14 @@ using Resolver = boost::asio::ip::tcp::resolver;
 constexpr size_t kResponseHeaderBytesMax = 16 * 1024;
 constexpr size_t kAddressesMax = 8;  // of one name, tried in turn
 constexpr uint16_t kHttpPort = 80;
+constexpr uint16_t kHttpsPort = 443;
 
-std::string HostHeader(const Endpoint& endpoint) {
+std::string HostHeader(Endpoint endpoint) {
   if (endpoint.unix_socket) return "localhost";
+  const bool usual = endpoint.port == (endpoint.tls ? kHttpsPort : kHttpPort);
+  endpoint.tls = false;  // our word for it is no part of a host's name
   std::string text = endpoint.ToString();
-  if (endpoint.port == kHttpPort) text.resize(text.rfind(':'));
+  if (usual) text.resize(text.rfind(':'));
   return text;
 }
 

@@ -39,6 +39,14 @@ Error Failed(ErrorCode code, const std::string& path, const std::string& why) {
   return Error{code, "key file " + path + ": " + why};
 }
 
+// Root, too: what another user may write is that user's say, so it is that user who manages it.
+Error Foreign(const std::string& path, uid_t owner) {
+  return Failed(ErrorCode::kDenied, path,
+                "it belongs to another user (uid " + std::to_string(owner) +
+                    ", and this runs as uid " + std::to_string(geteuid()) +
+                    "); run this as that user, or give it to root");
+}
+
 // systemd gives a service's user its credentials through an ACL, whose mask shows up as group bits.
 bool IsSystemdCredential(const std::string& path) {
   const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
@@ -61,7 +69,7 @@ Status CheckFolder(const std::string& path) {
     return Failed(ErrorCode::kDenied, path, "others can write there; run: chmod 700 " + path);
   }
   if (found.st_uid != 0 && found.st_uid != geteuid()) {
-    return Failed(ErrorCode::kDenied, path, "it belongs to another user");
+    return Foreign(path, found.st_uid);
   }
   return {};
 }
@@ -82,7 +90,7 @@ Result<std::string> ReadOwnersFile(const std::string& path) {
     return Failed(ErrorCode::kDenied, path, "others can read it; run: chmod 600 " + path);
   }
   if (found.st_uid != 0 && found.st_uid != geteuid()) {
-    return Failed(ErrorCode::kDenied, path, "it belongs to another user");
+    return Foreign(path, found.st_uid);
   }
   std::string text(kFileBytesMax + 1, '\0');
   size_t size = 0;
@@ -158,11 +166,8 @@ Result<std::vector<std::string>> ListKeyFiles(const std::string& folder) {
 
 Result<std::vector<KeyPair>> LoadKeys(const std::string& path, SampleKey sample) {
   std::vector<KeyPair> pairs;
-  if (!IsFolder(path)) {
-    pairs.push_back(TRY(LoadKeyFile(path, sample)));
-    return pairs;
-  }
-  const std::vector<std::string> files = TRY(ListKeyFiles(path));
+  std::vector<std::string> files{path};
+  if (IsFolder(path)) files = TRY(ListKeyFiles(path));
   std::set<std::string> ids;
   for (const std::string& name : files) {
     KeyFile file = TRY(ReadKeyFile(name, sample));
@@ -172,7 +177,9 @@ Result<std::vector<KeyPair>> LoadKeys(const std::string& path, SampleKey sample)
     }
     pairs.push_back(std::move(file.pair));
   }
-  if (pairs.empty()) {
+  // Where all are revoked there are none, and that is no mistake: otherwise a daemon that is told
+  // to read again would go on with the very key that was revoked.
+  if (files.empty()) {
     return Failed(ErrorCode::kNotFound, path,
                   "there is no key in it; make one with: sentinelctl key new --folder " + path);
   }

@@ -35,7 +35,7 @@ Result<KeyFile> ReadKeyFile(const std::string& path, SampleKey sample);
 Result<KeyPair> LoadKeyFile(const std::string& path, SampleKey sample);
 
 // The same from a file, or from all *.key of a folder that nobody else can write to: those that are
-// not revoked, at least one.
+// not revoked, which may be none. A folder without any file is kNotFound.
 Result<std::vector<KeyPair>> LoadKeys(const std::string& path, SampleKey sample);
 
 // What a file of secrets holds, at most 16 KiB, under the same rules about who may read it.

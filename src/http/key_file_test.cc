@@ -108,6 +108,27 @@ TEST_F(KeyFileTest, FilesAreReadAgainWhenToldAndWhatCannotBeReadChangesNothing) 
   EXPECT_EQ(files.Open(path_)->all().at(0).key, "next");
 }
 
+TEST_F(KeyFileTest, ARevokedKeyIsForgottenAlsoWhereItWasTheOnlyOne) {
+  ASSERT_TRUE(Load(kGood).ok());
+  KeyFiles files(SampleKey::kRefused);
+  Result<KeyRing> ring = files.Open(path_);
+  ASSERT_TRUE(ring.ok());
+  EXPECT_FALSE(Load("key = \"hall-1\"\nrevoked_at = \"2026-08-17T08:30:00Z\"\n").ok());
+  EXPECT_TRUE(files.Reload().ok());
+  EXPECT_TRUE(ring->empty());
+  Result<KeyRing> started = KeyFiles(SampleKey::kRefused).Open(path_);
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  EXPECT_TRUE(started->empty());
+}
+
+TEST_F(KeyFileTest, WhoseItIsIsSaidWhereItIsSomebodyElses) {
+  ASSERT_TRUE(Load(kGood).ok());
+  if (chown(path_.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  const auto loaded = LoadKeyFile(path_, SampleKey::kRefused);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.error().message, HasSubstr("uid 65534"));
+}
+
 TEST_F(KeyFileTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(Refusal("key = \"a\"\nsecret = \"b\"\nscret = \"c\"\n").message,
               HasSubstr(path_ + ":3:"));

@@ -61,6 +61,9 @@ Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port) {
     if (endpoint.host.size() > kUnixPathMax) return BadEndpoint(text, "the path is too long");
     return endpoint;
   }
+  if (text.find("://") != std::string_view::npos) {
+    return BadEndpoint(text, "it is no URL: leave out what stands before the host");
+  }
   constexpr std::string_view kTls = "tls:";
   const std::string_view whole = text;
   if (text.starts_with(kTls)) {

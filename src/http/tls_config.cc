@@ -4,13 +4,10 @@
 #include <string>
 
 namespace sentinel {
-namespace {
 
 bool AnyTls(const std::vector<Endpoint>& endpoints) {
   return std::any_of(endpoints.begin(), endpoints.end(), [](const Endpoint& e) { return e.tls; });
 }
-
-}  // namespace
 
 void ReadTls(TomlReader* reader, TlsConfig* tls) {
   reader->Section("tls", [tls](TomlReader& table) {

@@ -23,6 +23,8 @@ struct TlsContexts {
   std::shared_ptr<TlsContext> client;
 };
 
+bool AnyTls(const std::vector<Endpoint>& endpoints);
+
 void ReadTls(TomlReader* reader, TlsConfig* tls);
 // Says what is missing for endpoints that begin with tls:.
 void CheckTls(TomlReader* reader, const TlsConfig& tls, const std::vector<Endpoint>& served,

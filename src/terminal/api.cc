@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "terminal/page.h"
+#include "wire/strict_json.h"
 #include "wire/terminal_json.h"
 
 namespace sentinel {
@@ -60,17 +61,22 @@ Result<std::string> Id(const HttpRequest& request, const char* header) {
                std::string(header) + " must be at most 128 printable ASCII characters"};
 }
 
-Result<FloorMessage> Read(const HttpRequest& request) {
+// What a message without a name of its own is known by. A sender without ids cannot repeat one but
+// by sending the very bytes again, signature and all; so does whoever has recorded them. v2 is
+// taken once anyhow, and whoever stands between may change v1's field beside it: there it is the
+// nonce, which is covered.
+std::string NameOfUnnamed(const HttpRequest& request, int version) {
+  if (version == 2) return "v2:" + std::string(request.Header(kNonceHeader));
+  return "v1:" + std::string(request.Header("X-Signature"));
+}
+
+Result<FloorMessage> Read(const HttpRequest& request, int version) {
   FloorMessage message;
   message.body = TRY(ParseTerminalMessage(request.body));
   message.severity = DeriveSeverity(message.body);
   message.message_id = TRY(Id(request, "X-Message-Id"));
   message.incident_id = TRY(Id(request, "X-Incident-Id"));
-  // A sender without ids cannot repeat a message but by sending the very bytes again, signature and
-  // all; so does whoever has recorded them.
-  if (message.message_id.empty()) {
-    message.message_id = "v1:" + std::string(request.Header("X-Signature"));
-  }
+  if (message.message_id.empty()) message.message_id = NameOfUnnamed(request, version);
   if (std::string_view text = request.Header("X-Severity"); !text.empty()) {
     std::optional<Severity> severity = SeverityFromName(text);
     if (!severity) {
@@ -103,7 +109,7 @@ HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
     return Refuse(401, authentic.error().message);
   }
   terminal.GatewayHeard();
-  Result<FloorMessage> message = Read(request);
+  Result<FloorMessage> message = Read(request, *authentic);
   if (!message.ok()) {
     spdlog::warn("event=message_refused status=400 peer={} why=\"{}\"", request.peer,
                  message.error().message);
@@ -120,8 +126,8 @@ HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
 // What the gateway knows of a press before we were started, or has been told by command; the rest
 // of a ping's body is not ours.
 void TakeMute(Terminal& terminal, const std::string& body) {
+  if (!CheckJsonObject(body).ok()) return;
   const Json json = Json::parse(body, nullptr, false);
-  if (!json.is_object()) return;
   auto left = json.find("muted_for_ms");
   if (left == json.end() || !left->is_number_unsigned()) return;
   const auto millis = std::min<uint64_t>(left->get<uint64_t>(), kMutedForMaxMs);

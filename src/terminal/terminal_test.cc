@@ -296,6 +296,19 @@ TEST_F(TerminalTest, OfASenderWithoutIdsTheVeryBytesCountOnce) {
   EXPECT_EQ(StateOf(Fetch(recorded)), "duplicate");
 }
 
+TEST_F(TerminalTest, OfASenderWithoutIdsThatSignsV2EveryMessageIsHeard) {
+  Start({}, /*endless_sound=*/true);
+  EXPECT_EQ(StateOf(Send(P0())), "playing");
+  EXPECT_NE(StateOf(Send(P0("other"))), "duplicate");
+  EXPECT_THAT(StatusNow()["text"], HasSubstr("other"));
+  // A field of v1 that somebody puts beside it names nothing.
+  for (const char* host : {"third", "fourth"}) {
+    HttpRequest request = Signed("/api/v1/send_msg", P0(host));
+    request.headers["X-Signature"] = "0";
+    EXPECT_NE(StateOf(Fetch(std::move(request))), "duplicate") << host;
+  }
+}
+
 TEST_F(TerminalTest, APressSilencesTellsTheGatewayAndShowsSteadyRed) {
   std::vector<HttpRequest> told;
   auto gateway = HttpServer::Listen(io_, Endpoint{"127.0.0.1", 0, false}, {},
