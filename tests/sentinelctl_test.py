@@ -3,11 +3,13 @@
 
     tests/sentinelctl_test.py SENTINELCTL GATEWAY
 """
+import http.server
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -80,6 +82,23 @@ class Sentinelctl(unittest.TestCase):
             watch.wait()
             watch.stdout.close()
 
+    def test_one_incident_is_watched_and_no_other(self):
+        incident = self.ask("send", "NVLINK_ERROR", "watched-one").stdout.split()[-1]
+        self.ask("send", "NVLINK_ERROR", "watched-not")
+        watch = subprocess.Popen([CTL, "--gateway", self.gateway, "incidents", "-w", incident], stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertIn("watched-one", watch.stdout.readline())
+            self.ask("send", "NVLINK_ERROR", "watched-neither")
+            self.ask("send", "NVLINK_ERROR", "watched-one", "--state", "resolved")
+            self.assertIn("watched-one", watch.stdout.readline())
+        finally:
+            watch.kill()
+            watch.wait()
+            watch.stdout.close()
+        absent = self.ask("incidents", "-w", "0000000000000000")
+        self.assertEqual(absent.returncode, 1)
+        self.assertIn("there is no incident", absent.stderr)
+
     def test_nothing_to_show_says_so(self):
         self.assertEqual(self.ask("agents").stdout, "no agent has been heard of\n")
         self.assertEqual(self.ask("terminals").stdout, "no terminals are configured\n")
@@ -88,9 +107,56 @@ class Sentinelctl(unittest.TestCase):
         self.assertEqual(self.ask("incidents", "0000000000000000").returncode, 1)
         for wrong in (["send"], ["send", "XID_FATAL"], ["sned"], [], ["send", "A", "b", "--gpu", "-1"], ["send", "A", "--body", "{}"]):
             self.assertEqual(self.ask(*wrong).returncode, 2, wrong)
+        for address in ("[::1", "1.2.3.4:99999", "http://127.0.0.1:8080"):
+            self.assertEqual(run("--gateway", address, "incidents").returncode, 2, address)
+        self.assertEqual(self.ask("--certificate", "a.crt", "incidents").returncode, 2)
         nobody = run("--gateway", "unix:/nowhere/g.sock", "incidents")
         self.assertEqual(nobody.returncode, 3)
         self.assertIn("no gateway answers at", nobody.stderr)
+
+    def test_what_answers_and_is_no_gateway_is_told_so(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_GET(handler):
+                status, body = Other.says
+                handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+                handler.send_response(status)
+                handler.send_header("Content-Length", str(len(body)))
+                handler.end_headers()
+                handler.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(handler, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            here = f"127.0.0.1:{server.server_address[1]}"
+            for body in (b"null", b"[]", b"7", b"hello"):
+                Other.says = 200, body
+                for command in (["incidents"], ["send", "XID_FATAL", "h"], ["mute", "hall-1"], ["route", "test", "XID_FATAL", "h"]):
+                    asked = run("--gateway", here, *command)
+                    self.assertEqual(asked.returncode, 1, (body, command, asked.stdout))
+                    self.assertIn("is not a gateway", asked.stderr)
+            Other.says = 403, b"\x1b[31mred\x07" + b"x" * 10000
+            asked = run("--gateway", here, "incidents")
+            self.assertNotIn("\x1b", asked.stderr)
+            self.assertLess(len(asked.stderr), 4096)
+            server.shutdown()
+
+    def test_output_that_is_lost_is_no_success(self):
+        with open("/dev/full", "w") as full:
+            for command in (["incidents", "--json"], ["agents"], ["completion", "bash"]):
+                asked = subprocess.run([CTL, "--gateway", self.gateway, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
+                self.assertEqual(asked.returncode, 1, command)
+                self.assertIn("cannot be written", asked.stderr)
+
+    def test_what_is_wrong_is_said_in_words(self):
+        for wrong, word in ((["sned"], "no command 'sned'"), (["key", "mwe"], "no command 'mwe'"), (["silence", "add", "x"], "--for"),
+                            (["send", "A", "b", "--gpu", "-2"], "65535"),
+                            (["incidents", "0123"], "no incident '0123'")):
+            self.assertIn(word, self.ask(*wrong).stderr, wrong)
+        self.assertIn("no URL", run("--gateway", "http://h", "agents").stderr)
 
     def test_a_configuration_is_checked(self):
         self.assertEqual(run("config", "check", str(self.config)).returncode, 0)
@@ -99,6 +165,33 @@ class Sentinelctl(unittest.TestCase):
         refused = run("config", "check", str(wrong))
         self.assertEqual(refused.returncode, 1)
         self.assertIn("wrong.toml:1", refused.stderr)
+        text = self.config.read_text()
+        for more, word in ((text + '[[senders]]\nname = "a"\nkey_file = "/nowhere.key"\n', "/nowhere.key"),
+                           (text.replace("[", '["tls:127.0.0.1:1", ', 1) + '[tls]\ncertificate = "/nowhere.crt"\nkey = "/nowhere.pem"\n', "/nowhere.crt")):
+            wrong.write_text(more)
+            refused = run("config", "check", str(wrong))
+            self.assertEqual(refused.returncode, 1, more)
+            self.assertIn(word, refused.stderr)
+        keyless = self.config.with_name("keyless.toml")
+        keyless.write_text(self.config.read_text() + 'key_file = "/nowhere/hall.key"\n')
+        refused = run("config", "check", str(keyless))
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("/nowhere/hall.key", refused.stderr)
+
+    def test_every_command_answers_programs_in_json(self):
+        folder = self.config.parent
+        incident = json.loads(self.ask("--json", "send", "GPU_LOST", "json-1").stdout)["incident"]
+        silence = json.loads(self.ask("--json", "silence", "add", "--host", "json-2", "--for", "1h").stdout)["id"]
+        for words in (["incidents"], ["incidents", incident], ["terminals"], ["agents"], ["audit"], ["silence", "list"], ["ack", incident],
+                      ["route", "test", "GPU_LOST", "json-1"], ["silence", "expire", silence], ["node", "drain", "json-3"],
+                      ["node", "undrain", "json-3"], ["config", "check", str(self.config)], ["backup", str(folder / "copy.db"), "--state-dir", str(folder)],
+                      ["key", "new", "k1", "--folder", str(folder / "keys")], ["key", "rotate", "k2", "--folder", str(folder / "keys")],
+                      ["key", "list", "--folder", str(folder / "keys")], ["key", "revoke", "k1", "--folder", str(folder / "keys")],
+                      ["ca", "init", "--folder", str(folder / "ca")],
+                      ["ca", "issue", "n1", "--host", "127.0.0.1", "--folder", str(folder / "ca"), "--out", str(folder / "tls")]):
+            done = self.ask("--json", *words)
+            self.assertEqual(done.returncode, 0, (words, done.stderr))
+            self.assertIsInstance(json.loads(done.stdout), dict, words)
 
 
 if __name__ == "__main__":

@@ -103,9 +103,13 @@ int Rotate(const KeyAsked& asked, const ControlOptions& options) {
                   " h: so long the old key is valid beside it.");
 }
 
-int Revoke(const KeyAsked& asked, const ControlOptions&) {
+int Revoke(const KeyAsked& asked, const ControlOptions& options) {
   Status revoked = KeyFolder(asked.folder).Revoke(asked.id, WallNow());
   if (!revoked.ok()) return Complain(revoked.error());
+  if (options.json) {
+    std::printf("%s\n", Json{{"key", asked.id}, {"state", "revoked"}}.dump(2).c_str());
+    return kExitDone;
+  }
   std::fprintf(stderr, "Reload the daemons on both sides (SIGHUP): until then they know it.\n");
   return kExitDone;
 }

@@ -1,6 +1,11 @@
 // sentinelctl: an operator's hands on a gateway.
 #include <signal.h>
 
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "command_line.h"
 #include "manual/manual.h"
 
@@ -8,13 +13,24 @@ namespace {
 
 constexpr const char* kAbout = "Shows what a gateway knows, and tells it what you know.";
 
+// What the library says where a command is missing, also where there is one that it does not know.
+constexpr std::string_view kNoCommand = "A subcommand is required";
+
+std::string CheckAddress(const std::string& text) {
+  if (text.empty()) return "";  // this machine's
+  const auto address = sentinel::ParseEndpoint(text, sentinel::GatewayClient::kPort);
+  return address.ok() ? "" : address.error().message;
+}
+
 sentinel::ManualNotes Notes() {
   sentinel::ManualNotes notes;
   notes.section = 1;
   notes.purpose = "an operator's hands on a GPU Sentinel gateway";
   notes.exit_codes = {
       {sentinel::kExitDone, "done"},
-      {sentinel::kExitRefused, "the gateway, or a terminal, refused it or does not know it"},
+      {sentinel::kExitRefused,
+       "refused or not known: by the gateway, a terminal, or what a file says; or the output "
+       "cannot be written"},
       {sentinel::kExitCommandWrong, "the command line is wrong"},
       {sentinel::kExitUnreachable, "no gateway answers"}};
   notes.files = {
@@ -40,13 +56,14 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--gateway", line.options.gateway,
-                 "host[:port], tls:host[:port] or unix:/path (default: this machine's)");
+                 "host[:port], tls:host[:port] or unix:/path (default: this machine's)")
+      ->check(CheckAddress);
   app.add_option("--key", line.options.key_file,
                  "Sign with the keys of that file or folder: who you are to a gateway over TCP");
   app.add_option("--ca", line.options.tls.ca, "For tls:, the CA its certificate is to be of");
   CLI::Option* shown = app.add_option("--certificate", line.options.tls.certificate,
                                       "For tls:, the certificate to show");
-  app.add_option("--certificate-key", line.options.tls.key, "Its key")->needs(shown);
+  shown->needs(app.add_option("--certificate-key", line.options.tls.key, "Its key")->needs(shown));
   app.add_flag("--json", line.options.json, "The gateway's JSON, for programs");
   app.add_flag("!--no-color", line.options.colour,
                "Without colour (as where it is no terminal, or NO_COLOR is set)");
@@ -66,8 +83,18 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    app.exit(wrong);
+    const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+    if (std::string_view(wrong.what()) == kNoCommand && !unknown.empty()) {
+      std::fprintf(stderr, "there is no command '%s' here\nRun with --help for more information.\n",
+                   unknown.front().c_str());
+    } else {
+      app.exit(wrong);
+    }
     return sentinel::kExitCommandWrong;
   }
-  return line.run();
+  const int code = line.run();
+  // What could not be written (a full disk, a closed descriptor) was not shown, whatever was done.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("sentinelctl: the output cannot be written\n", stderr);
+  return code == sentinel::kExitDone ? sentinel::kExitRefused : code;
 }

@@ -7,6 +7,11 @@
 #include "ctl/length.h"
 
 namespace sentinel {
+namespace {
+
+constexpr int kGpuMax = 65'535;
+
+}  // namespace
 
 std::shared_ptr<EventOptions> AddEventOptions(CLI::App* command) {
   auto event = std::make_shared<EventOptions>();
@@ -16,7 +21,7 @@ std::shared_ptr<EventOptions> AddEventOptions(CLI::App* command) {
       command->add_option("type", event->type, "NCCL_TIMEOUT, XID_FATAL, RECOVERED, …");
   CLI::Option* host = command->add_option("host", event->host, "Host name")->needs(type);
   command->add_option("--rack", event->rack, "Rack label");
-  command->add_option("--gpu", event->gpu, "Card number")->check(CLI::NonNegativeNumber);
+  command->add_option("--gpu", event->gpu, "Card number")->check(CLI::Range(0, kGpuMax));
   command->add_option("--util", event->util, "Utilisation in per cent")
       ->check(CLI::Range(0.0, 100.0));
   command->add_option("--job", event->job, "Job id");

@@ -23,7 +23,7 @@ void AddIncidents(CLI::App* app, CommandLine* line) {
   incidents->callback([asked, line] {
     line->run = [asked, line] {
       Commands commands(line->options);
-      if (asked->watch) return commands.Watch();
+      if (asked->watch) return commands.Watch(asked->id);
       if (!asked->id.empty()) {
         return commands.Show("/api/v1/incidents/" + asked->id, "", IncidentView);
       }
