@@ -94,7 +94,7 @@ function(sentinel_test name)
   endforeach()
   # What .ci/run repeats under AddressSanitizer: everything that decides, reads foreign bytes, or lives in a training process.
   file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  if(room MATCHES "^(src/(base|model|board|wire|progress|correlate|incident|outbox|floor|probe|speech|config|signature)|plugin)")
+  if(room MATCHES "^(src/(base|model|board|wire|progress|correlate|incident|outbox|floor|probe|speech|config|signature|http|web|ctl)|plugin)")
     list(APPEND arg_LABELS sanitized)
     add_dependencies(sanitized_tests ${name})
   endif()

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -81,6 +82,18 @@ TEST(Time, ThatIsNoTimeIsNotRead) {
         "2026-08-18T08:30:00+08", "-026-08-18T08:30:00Z", "2026-08-18T08:30:00+24:00"}) {
     EXPECT_FALSE(ParseRfc3339(text).has_value()) << text;
   }
+}
+
+TEST(Time, OfTheSiteFollowsItsZoneThroughTheYear) {
+  const std::chrono::hours hour(1);
+  const WallTime forward{std::chrono::seconds(1'774'746'000)};  // 2026-03-29T01:00:00Z
+  UseTimeZone("Europe/Berlin");
+  if (CivilOffset(forward) == std::chrono::seconds(0)) GTEST_SKIP() << "no zone files here";
+  EXPECT_EQ(CivilOffset(forward + -std::chrono::milliseconds(1)), hour);
+  EXPECT_EQ(CivilOffset(forward), 2 * hour);
+  EXPECT_EQ(CivilOffset({std::chrono::seconds(1'792'890'000)}), hour);  // 2026-10-25T01:00:00Z
+  UseTimeZone("Asia/Shanghai");
+  EXPECT_EQ(CivilOffset(forward), 8 * hour);
 }
 
 TEST(Time, IsWrittenInUtcWithMilliseconds) {

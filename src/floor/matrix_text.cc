@@ -74,6 +74,8 @@ std::string MatrixText(std::string_view sentence) {
       sentence.remove_prefix(std::min(SequenceLength(sentence.front()), sentence.size()));
     }
   }
+  // A card or a percentage of many digits is taken whole.
+  if (out.size() > kMatrixTextMax) out.resize(kMatrixTextMax);
   while (!out.empty() && out.back() == ' ') out.pop_back();
   bool says_something = false;
   for (char c : out) {

@@ -27,6 +27,9 @@ TEST(MatrixText, IsEmptyWhereNothingCanBeDrawn) {
 }
 
 TEST(MatrixText, IsBounded) {
+  const std::string digits(500, '1');
+  EXPECT_EQ(MatrixText("第 " + digits + " 号卡").size(), kMatrixTextMax);
+  EXPECT_EQ(MatrixText("百分之 " + digits).size(), kMatrixTextMax);
   EXPECT_LE(MatrixText(std::string(4000, 'x')).size(), kMatrixTextMax);
 }
 

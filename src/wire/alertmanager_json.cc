@@ -1,5 +1,6 @@
 #include "wire/alertmanager_json.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -22,11 +23,14 @@ class GroupMembers final : public JsonMembers {
  public:
   std::optional<std::string> version;
   std::optional<std::string> alerts;  // JSON
+  int64_t truncated = 0;
 
   Status Take(const std::string& key, JsonValue value) override {
     if (key == "version") {
       if (value.kind != JsonValue::Kind::kString) return Wrong("version must be the string \"4\"");
       version = std::move(value.text);
+    } else if (key == "truncatedAlerts") {
+      if (value.kind == JsonValue::Kind::kInteger) truncated = value.integer;
     } else if (key == "alerts") {
       if (value.kind != JsonValue::Kind::kNested || value.text.front() != '[') {
         return Wrong("alerts must be an array");
@@ -87,7 +91,7 @@ Result<ReceivedAlert> Take(const Json& json, const std::string& place) {
 
 }  // namespace
 
-Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body) {
+Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body, int64_t* left_out) {
   if (body.size() > kBodyBytesMax) {
     return Wrong("longer than " + std::to_string(kBodyBytesMax) + " bytes");
   }
@@ -111,6 +115,7 @@ Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body) {
     ReceivedAlert alert = TRY(Take(list[i], "alerts[" + std::to_string(i) + "]"));
     alerts.push_back(std::move(alert));
   }
+  if (left_out != nullptr) *left_out = std::max<int64_t>(members.truncated, 0);
   return alerts;
 }
 

@@ -1,6 +1,7 @@
 // The body that an Alertmanager (or Grafana, which sends the same) posts to a webhook. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ struct ReceivedAlert {
 };
 
 // kInvalidArgument, with what is wrong, where, and what is expected, for anything that is not such
-// an object. Fields that are not used here are passed over.
-Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body);
+// an object. Fields that are not used here are passed over. `left_out`: how many more the sender
+// has and did not send, because its max_alerts is less.
+Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body, int64_t* left_out = nullptr);
 
 }  // namespace sentinel

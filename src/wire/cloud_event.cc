@@ -64,6 +64,7 @@ class EnvelopeMembers final : public JsonMembers {
   std::string data;
 
   Status Take(const std::string& key, JsonValue value) override {
+    if (value.kind == JsonValue::Kind::kNull) return {};  // the same as absent, says the standard
     if (key == "data") {
       if (!data.empty()) return Wrong("data and data_base64 exclude each other");
       if (value.kind != JsonValue::Kind::kNested || value.text.front() != '{') {
@@ -141,11 +142,15 @@ std::string MediaType(std::string_view header) {
 
 }  // namespace
 
+bool IsCloudEventBatch(std::string_view content_type) {
+  return MediaType(content_type) == std::string(kCloudEventBatchType) + "+json";
+}
+
 Result<std::vector<Event>> ParseCloudEvents(
     std::string_view body, const std::function<std::string_view(std::string_view)>& header) {
   const std::string type = MediaType(header("Content-Type"));
   const std::string batch = std::string(kCloudEventBatchType) + "+json";
-  if (type == batch) return OfBatch(body);
+  if (IsCloudEventBatch(type)) return OfBatch(body);
   if (type == std::string(kCloudEventType) + "+json") {
     Event event = TRY(OfStructured(body));
     return std::vector<Event>{std::move(event)};

@@ -17,6 +17,8 @@ constexpr size_t kCloudEventsMax = 256;
 // The media types that say which of them it is; anything else is binary.
 constexpr std::string_view kCloudEventType = "application/cloudevents";
 constexpr std::string_view kCloudEventBatchType = "application/cloudevents-batch";
+// Whether that Content-Type, in whatever case and with whatever parameters, says it is a batch.
+bool IsCloudEventBatch(std::string_view content_type);
 
 // `header` gives a header's value, or "".
 //

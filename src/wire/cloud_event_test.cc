@@ -71,6 +71,16 @@ TEST(CloudEvents, DataMayComeAsBase64) {
   EXPECT_EQ(events->at(0).event_type, "GPU_LOST");
 }
 
+TEST(CloudEvents, WhatIsNullIsAbsent) {
+  auto events =
+      Parse(Enveloped(R"(,"time":null,"datacontenttype":null,"data_base64":null,"data":)" +
+                      std::string(kData)),
+            kStructured);
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  EXPECT_THAT(*events, SizeIs(1));
+  EXPECT_THAT(ErrorOf(Enveloped(R"(,"data":null)"), kStructured), HasSubstr("data is missing"));
+}
+
 TEST(CloudEvents, ABatchCountsWholeOrNotAtAll) {
   std::string good = Enveloped(R"(,"data":)" + std::string(kData));
   auto events = Parse("[" + good + "," + good + "]", kBatch);

@@ -38,6 +38,10 @@ class JsonMembers {
   virtual Status Take(const std::string& key, JsonValue value) = 0;
 };
 
+// Whether it is such an object, for somebody who then reads it another way. kInvalidArgument with
+// what is wrong and where.
+Status CheckJsonObject(std::string_view text);
+
 // kInvalidArgument with what is wrong and where.
 Status ReadJsonObject(std::string_view text, JsonMembers* members);
 
