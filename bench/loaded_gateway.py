@@ -10,7 +10,8 @@ import urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "scripts" / "lib"))
-from daemons import Daemon, free_port, program, toml_string  # noqa: E402
+from daemons import Daemon, program, toml_string  # noqa: E402
+from free_port import free_port  # noqa: E402
 
 # No generated suffix in the name: hosts would be found equal without it.
 LUA = """

@@ -66,7 +66,11 @@ class Metrics(unittest.TestCase):
 
     def test_none_is_documented_that_there_is_not(self):
         known = set(re.findall(r'"(sentinel_\w+)"', (ROOT / "src/web/metrics.cc").read_text(encoding="utf-8")))
-        self.assertEqual(set(self.documented), known)
+        agents = dict(re.findall(r'add\("(sentinel_agent_\w+)", "(\w+)"', (ROOT / "src/agent/agent.cc").read_text(encoding="utf-8")))
+        self.assertEqual(set(self.documented), known | set(agents))
+        for name, kind in agents.items():
+            self.assertEqual(kind == "counter", name.endswith("_total"), name)
+            self.assertEqual(self.documented[name], kind, name)
 
 
 if __name__ == "__main__":

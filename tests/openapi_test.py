@@ -165,6 +165,7 @@ class OpenApi(unittest.TestCase):
         call("POST", "/api/v1/test", 404, {"terminal": "hall-9", "what": "lamp"})
         silence = call("POST", "/api/v1/silences", 200, {"matcher": {"host": "api-9"}, "for_ms": 60_000, "comment": "optics"})
         call("POST", "/api/v1/silences", 400, {"matcher": {}})
+        call("POST", "/api/v1/silences", 400, {"matcher": {"host": "*", "tpye": "LINK_FLAP"}, "for_ms": 60_000})
         call("POST", "/api/v1/nodes", 200, {"host": "api-8", "state": "drained", "comment": "card 3", "by": "li"})
         call("POST", "/api/v1/nodes", 400, {"host": "api-8", "state": "gone"})
         call("GET", "/api/v1/silences", 200)

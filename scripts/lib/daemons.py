@@ -6,12 +6,13 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+
+from free_port import free_port
 
 SAMPLE_KEY, SAMPLE_SECRET = "gpu_cluster_sentinel", "AI#TrainSecureHMACSecretKey2026"
 RACKS = ("A03", "A04", "B01", "B02")
@@ -35,12 +36,6 @@ def program(build, name):
     if not binary.exists():
         raise DemoError(f"{binary} is not built; run scripts/demo without SENTINEL_DEMO_BUILT")
     return binary
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def get_json(url, timeout=2):

@@ -10,7 +10,8 @@ import time
 import urllib.error
 import urllib.request
 
-from daemons import Daemon, DemoError, free_port, get_json, program, toml_string
+from daemons import Daemon, DemoError, get_json, program, toml_string
+from free_port import free_port
 from soak_proxy import Network
 
 TERMINALS = ("hall", "office")

@@ -11,24 +11,21 @@ import base64
 import http.client
 import json
 import os
+import pathlib
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
+from free_port import free_port  # noqa: E402
+
 HISTORY_MAX = 64  # messages a terminal remembers; we must look more often than so many come
 POST_EVERY = 0.02
 SETTLE_MAX = 20.0
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def request(port, method, path, body=None, timeout=2.0):

@@ -14,7 +14,9 @@ import unittest
 from floor import Case, Terminal, event, run, wait_for
 
 HOUR = 3600
-QUICK = "[delivery]\nping_ms = 300\nunreachable_ms = 2000\n"
+# By night the step of an hour may end it, and what is open is then told once more.
+NO_NIGHT = '[voice]\nquiet_from = "08:00"\nquiet_until = "08:00"\n'
+QUICK = "[delivery]\nping_ms = 300\nunreachable_ms = 2000\n" + NO_NIGHT
 BLIND_AFTER = 15.0
 
 

@@ -17,6 +17,9 @@ import threading
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
+from free_port import free_port  # noqa: E402
+
 SECRET = base64.b64encode(os.urandom(24)).decode()
 KEY = "hall"
 WAIT_MAX = 20.0
@@ -29,12 +32,6 @@ def run(module):
     known, rest = options.parse_known_args()
     Process.build = known.build
     unittest.main(module=module, argv=[sys.argv[0], *rest], verbosity=2, warnings="ignore")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def request(port, method, path, body=None, headers=None, timeout=5.0):

@@ -112,6 +112,22 @@ class Lamps(Case):
         self.assertEqual(gateway.metric('sentinel_notifications_total{state="failed",terminal="hall-1"}'), 1)
         self.assertEqual(gateway.metric('sentinel_notifications_total{state="failed",terminal="office"}'), 0)
 
+    def test_one_that_answers_pings_and_takes_no_alarm_is_as_good_as_gone(self):
+        hall, office = self.lamp(ours=True), self.lamp(ours=True)
+        routes = '[[routes]]\nrack = "A03"\nterminals = ["hall-1"]\n[[routes]]\nrack = "B01"\nterminals = ["office"]\n'
+        quick = "[delivery]\nping_ms = 300\nunreachable_ms = 1500\n"
+        gateway = self.gateway([("hall-1", hall.port), ("office", office.port)], routes + quick).start()
+        wait_for("it is known", lambda: gateway.terminals()["hall-1"]["kind"] == "sentinel")
+        for mode in ("refuse", "busy"):
+            hall.mode, hall.retry_after = mode, 3
+            gateway.post(event("XID_FATAL", mode))
+            wait_for("the other stands in", lambda: any(mode in text for text in office.texts()))
+            self.assertFalse(gateway.terminals()["hall-1"]["reachable"])
+            wait_for("an incident of it", lambda: gateway.incident(event_type="TERMINAL_UNREACHABLE", state="open"))
+            hall.mode = "ok"
+            wait_for("it is back", lambda: gateway.terminals()["hall-1"]["reachable"], 40)
+            wait_for("that is over", lambda: not gateway.incident(event_type="TERMINAL_UNREACHABLE", state="open"))
+
     def test_one_that_is_gone_is_an_alarm_on_the_others_which_take_over(self):
         hall, office = self.lamp(ours=True), self.lamp(ours=True)
         route = '[[routes]]\nrack = "A03"\nterminals = ["hall-1"]\n'

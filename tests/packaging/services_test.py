@@ -16,7 +16,8 @@ import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts" / "lib"))
-from daemons import Daemon, free_port, program, toml_string  # noqa: E402
+from daemons import Daemon, program, toml_string  # noqa: E402
+from free_port import free_port  # noqa: E402
 
 WATCHDOG_S = 0.4
 NAMES = ("agent", "gateway", "terminal")

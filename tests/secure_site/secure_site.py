@@ -20,13 +20,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
+from free_port import free_port  # noqa: E402
+
 EVENT = {"node_host": "gpu-worker-08", "event_type": "XID_FATAL", "cluster_rack": "A03", "gpu_index": 3}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait(what, condition, seconds=20):
@@ -86,6 +83,9 @@ open_to = "nobody"
 [[senders]]
 name = "slurm"
 key_file = "{f}/senders"
+[[access.keys]]
+certificate = "sender"
+role = "admin"
 [[terminals]]
 name = "hall-1"
 address = "tls:127.0.0.1:{self.lamp}"
@@ -161,6 +161,11 @@ def check(site):
     lit = lambda text: any(text in m["text"] for m in site.json(site.lamp, "/api/v1/status")["history"])
     wait("the lamp", lambda: lit("gpu-worker-08"))
 
+    # An operator by his certificate, from the gateway's own host.
+    asked = site.ctl("--gateway", f"tls:127.0.0.1:{site.web}", "--ca", site.folder / "ca/ca.crt", "--certificate", site.folder / "tls/sender.crt",
+                     "--certificate-key", site.folder / "tls/sender.key", "silence", "add", "--host", "nowhere", "--for", "1m")
+    assert "nowhere" in asked, asked
+
     # Plain HTTP at a TLS address, and a peer that connects and says nothing, get nowhere and hold nobody up.
     silent = socket.create_connection(("127.0.0.1", site.web))
     with socket.create_connection(("127.0.0.1", site.web), timeout=10) as plain:
@@ -176,6 +181,16 @@ def check(site):
         with socket.create_connection(("127.0.0.1", site.web), timeout=10) as raw, old.wrap_socket(raw):
             raise AssertionError("TLS 1.1 was spoken")
     except (ssl.SSLError, ValueError, OSError):
+        pass
+
+    # Nobody is an agent who has no certificate, though the same daemon answers without one elsewhere.
+    context = ssl.create_default_context(cafile=site.folder / "ca/ca.crt")
+    try:
+        with socket.create_connection(("127.0.0.1", site.agents), timeout=3) as raw, context.wrap_socket(raw, server_hostname="127.0.0.1") as stranger:
+            assert stranger.recv(1) == b"", "an agent without a certificate was answered"
+    except TimeoutError:
+        raise AssertionError("an agent without a certificate was let in") from None
+    except (ssl.SSLError, ConnectionError):
         pass
 
     # The keys are exchanged: terminal first, then the gateway, then the old key is revoked; no alarm is lost on the way.
@@ -195,6 +210,13 @@ def check(site):
         number += 1
     listed = json.loads(site.ctl("--json", "key", "list", "--folder", site.folder / "keys"))["keys"]
     assert {k["key"]: k["state"] for k in listed} == {"first": "revoked", "second": "active"}, listed
+
+    # A sender's only key is revoked: read again, the gateway does not know it any more.
+    secret = secret_of(site.folder / "senders/slurm.key")
+    assert post(signed_v2(body, "slurm", secret)) == 200, "a signed event, once more"
+    site.ctl("key", "revoke", "slurm", "--folder", site.folder / "senders")
+    site.processes["gateway"].send_signal(signal.SIGHUP)
+    wait("the revoked key to be refused", lambda: post(signed_v2(body, "slurm", secret)) == 401)
 
     # A press of the button reaches the gateway, signed with the new key.
     status, answer = site.ask(site.lamp, "POST", "/api/v1/ack")
