@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The gateway's memory while ever new hosts send: it has to be flat once the tables are full.
 
-    bench/memory_over_hosts.py [--build build/release] [--hosts 500000] [--json FILE]
+    bench/memory_over_hosts.py [--build build/release] [--hosts 500000] [--type TYPE] [--terminal] [--json FILE]
 
 An hour of a hundred new hosts a second, in as many seconds as they take. Tables are bounded: 65 536 open incidents, 200 000 event ids,
 200 000 known incidents and 65 536 debounce windows (their headers say what goes at the bound), so memory grows until some 260 000 hosts
@@ -33,12 +33,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--hosts", type=int, default=500_000)
+    parser.add_argument("--type", default="XID_WARN", help="of the events; one that rings (NVLINK_ERROR) fills lamps and windows too")
+    parser.add_argument("--terminal", action="store_true", help="with a terminal that is told")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
-    site = LoadedGateway(options.build, with_terminal=False)
+    site = LoadedGateway(options.build, with_terminal=options.terminal)
     samples = []
     try:
-        site.start_load(3600, "XID_WARN")
+        site.start_load(3600, options.type)
         shown = 0
         while not samples or samples[-1][0] < options.hosts:
             time.sleep(1)
