@@ -24,13 +24,6 @@ namespace {
 
 constexpr Duration kHeartbeatEvery = std::chrono::milliseconds(250);
 
-std::string BootId() {
-  Result<std::string> id = ReadWhole("/proc/sys/kernel/random/boot_id", 64);
-  if (!id.ok()) return "";
-  while (!id->empty() && id->back() == '\n') id->pop_back();
-  return *id;
-}
-
 class NodeAgent final : public Agent, public StreamListener {
  public:
   explicit NodeAgent(const AgentConfig& config)

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 
 namespace sentinel {
 
@@ -13,6 +14,12 @@ Instant MonotonicNow() {
 WallTime WallNow() {
   return {std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::system_clock::now().time_since_epoch())};
+}
+
+std::string BootId() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
 }
 
 void UseTimeZone(const std::string& zone) {

@@ -10,6 +10,8 @@ namespace sentinel {
 
 Instant MonotonicNow();
 WallTime WallNow();
+// Which boot of this host monotonic instants count from; empty where the kernel does not say.
+std::string BootId();
 // From here on this process's civil time is that of the zone, a name such as Asia/Shanghai; UTC
 // where the host does not know it. Before there are threads.
 void UseTimeZone(const std::string& zone);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "web/incident_json.h"
 
 namespace sentinel {
@@ -14,7 +15,7 @@ bool NeededAtStart(const Incident& incident) {
 
 }  // namespace
 
-Keeper::Keeper(IncidentBook& book, Store& store) : book_(book), store_(store) {}
+Keeper::Keeper(IncidentBook& book, Store& store) : book_(book), store_(store), boot_(BootId()) {}
 Keeper::~Keeper() { *alive_ = false; }
 
 void Keeper::Keep(const std::vector<std::string>& incidents) {
@@ -76,7 +77,7 @@ void Keeper::Put(const std::string& id) {
   if (incident == nullptr) return;
   waiting_.erase(id);
   ++puts_;
-  store_.PutIncident(id, WriteIncidentDocument(*incident), NeededAtStart(*incident),
+  store_.PutIncident(id, WriteIncidentDocument(*incident, boot_), NeededAtStart(*incident),
                      [this, alive = alive_, id](const Status& status) {
                        if (!*alive) return;
                        ++puts_answered_;

@@ -63,6 +63,7 @@ class Keeper {
 
   IncidentBook& book_;
   Store& store_;
+  const std::string boot_;
   std::set<std::string> unsaved_;            // at most as many as the book holds
   std::deque<Turn> turns_;                   // `begun` rises
   std::unordered_set<std::string> waiting_;  // of those, the ones not written meanwhile

@@ -249,7 +249,7 @@ TEST_F(OutputsTest, ARestartNeitherForgetsNorRepeats) {
     kept.push_back(*ParseIncidentDocument(WriteIncidentDocument(*incident)));
   }
   book_.emplace(IncidentPolicy{}, Site({"hall-1"}, {}, {}));
-  book_->Restore(std::move(kept), MomentNow());
+  book_->Restore(std::move(kept), "", MomentNow());
   receiver_.status = 200;
   receiver_.requests.clear();
   Start();

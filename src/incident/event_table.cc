@@ -139,11 +139,6 @@ EventKind ToKind(const Row& row) {
           row.ending,   row.type == kNodeSilent,  row.voice_hold};
 }
 
-// `fatal` is not one of the contract's fields: it arrives among the kept ones.
-bool SaysNotFatal(const Event& event) {
-  return event.extra.find("\"fatal\":false") != std::string::npos;
-}
-
 }  // namespace
 
 std::string EventKind::Sentence(Language language, const SpeechFields& fields) const {
@@ -217,7 +212,7 @@ Level LevelOf(const EventTable& table, const Event& event, JobPresence presence)
     return {table.utilisation_drop().severity, "its utilisation is below 5 per cent"};
   }
   if (kind == nullptr) return {table.unknown().severity, "the table has no row for its type"};
-  if (event.event_type == "NVSWITCH_ERROR" && SaysNotFatal(event)) {
+  if (event.event_type == "NVSWITCH_ERROR" && event.fatal == false) {
     return {std::min(kind->severity, Severity::kP1), "its sender says that it is not fatal"};
   }
   return {kind->severity, "the table's row for its type"};

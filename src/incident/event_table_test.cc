@@ -97,7 +97,7 @@ TEST(EventTable, AnIdleCardWithoutAJobIsNoEmergency) {
 
 TEST(EventTable, AnNvswitchErrorSaidNotToBeFatalIsAWarning) {
   Event event = Of("NVSWITCH_ERROR");
-  event.extra = R"({"fatal":false})";
+  event.fatal = false;
   EXPECT_EQ(Level(event), Severity::kP1);
 }
 

@@ -242,9 +242,10 @@ class IncidentBook {
   size_t open() const { return open_.size(); }
 
   // Takes back what an earlier process kept: open incidents go on, windows go on, pending
-  // notifications are handed out again under their old ids. Instants of another boot are rebuilt
-  // from wall time.
-  void Restore(std::vector<Incident> incidents, Moment now);
+  // notifications are handed out again under their old ids. Monotonic instants of another boot
+  // than `boot` mean nothing and are rebuilt from wall time; those of the same are right whatever
+  // was done to the civil clock.
+  void Restore(std::vector<Incident> incidents, const std::string& boot, Moment now);
   // An incident of which an earlier process kept nothing but the event that began it: it begins
   // again, under its old id and with the old ids of its messages. After Restore. Nothing happens
   // if that identity is open.
@@ -439,9 +440,10 @@ class IncidentBook {
     std::string first;  // the incident that speaks for all
     Instant until;
   };
-  std::map<std::string, CardGroup> card_groups_;  // by level, host, rack and type
-  Keeping keeping_ = Keeping::kNow;               // how what is touched meanwhile is to be kept
-  std::set<Timer> timers_;  // of incidents that are not closed, at most one of each kind
+  std::map<std::string, CardGroup> card_groups_;           // by level, host, rack and type
+  std::deque<std::pair<Instant, std::string>> card_ends_;  // when each of them is over, in order
+  Keeping keeping_ = Keeping::kNow;  // how what is touched meanwhile is to be kept
+  std::set<Timer> timers_;           // of incidents that are not closed, at most one of each kind
   uint64_t next_serial_ = 1;
   Actions actions_;
   std::unordered_set<std::string> touched_;

@@ -502,7 +502,7 @@ TEST(IncidentBook, ATerminalThatWasSilentBeforeARestartIsStoodInForAfterIt) {
   }
   Floor after({"hall", "office"}, {host});
   after.now = before.now;
-  after.book.Restore(kept, after.now);
+  after.book.Restore(kept, "", after.now);
   after.Deliver();
   after.told.clear();
   after.lamp_up = false;
@@ -558,7 +558,7 @@ TEST(IncidentBook, ARestartGoesOnWhereItStopped) {
   after.now = before.now;
   after.now.mono = Instant{seconds(5)};  // another boot
   after.now.wall = after.now.wall + seconds(30);
-  after.book.Restore(kept, after.now);
+  after.book.Restore(kept, "", after.now);
   after.Deliver();
   // Only what had not been delivered is sent, under its old ids.
   ASSERT_THAT(after.told, SizeIs(2));
@@ -593,7 +593,7 @@ TEST(IncidentBook, ARestartDoesNotSayWhatWasLeftUnsaidOnPurpose) {
 
   Floor after;
   after.now = before.now;
-  after.book.Restore(kept, after.now);
+  after.book.Restore(kept, "", after.now);
   after.Pass(minutes(1));
   EXPECT_THAT(after.told, IsEmpty());
 }
@@ -605,7 +605,7 @@ TEST(IncidentBook, AVoiceThatIsHeldIsHeldOverARestart) {
 
   Floor after;
   after.now = before.now;
-  after.book.Restore({*before.book.Find(id)}, after.now);
+  after.book.Restore({*before.book.Find(id)}, "", after.now);
   after.Pass(seconds(5));
   EXPECT_THAT(after.told, IsEmpty());
   after.Pass(seconds(1));
@@ -624,12 +624,31 @@ TEST(IncidentBook, ARestartWhileATerminalIsToldAgainKeepsWhatItHasHeard) {
   Floor after({"hall", "office"});
   after.now = before.now;
   after.lamp_up = false;
-  after.book.Restore({*before.book.Find(id)}, after.now);
+  after.book.Restore({*before.book.Find(id)}, "", after.now);
   after.Pass(seconds(10));
   ASSERT_THAT(after.lost, SizeIs(1));
   EXPECT_EQ(after.lost[0].id, before.lost[0].id);
   // Its window goes on, though the message is on its way once more.
   EXPECT_TRUE(after.Post(Make("NCCL_TIMEOUT", "n1")).suppressed);
+}
+
+TEST(IncidentBook, InTheSameBootAClockThatWasSetMeanwhileMakesNothingOlder) {
+  Floor before;
+  std::string id = before.Post(Make("NCCL_TIMEOUT", "n1")).incident;
+  before.Pass(seconds(30));
+
+  Floor after;
+  after.now = {before.now.mono + seconds(10), before.now.wall + std::chrono::hours(1)};
+  Incident kept = *before.book.Find(id);
+  kept.boot = "this one";
+  after.book.Restore({kept}, "this one", after.now);
+  after.Pass(seconds(1));
+  // Its window is open, and its repeat is not due for minutes.
+  EXPECT_TRUE(after.Post(Make("NCCL_TIMEOUT", "n1")).suppressed);
+  EXPECT_THAT(after.told, IsEmpty());
+  after.Pass(minutes(5));
+  ASSERT_THAT(after.told, SizeIs(1));
+  EXPECT_EQ(after.told[0].reason, NotifyReason::kRepeated);
 }
 
 TEST(IncidentBook, WhatAnEventBeganBeginsAgainFromItUnderTheSameNames) {

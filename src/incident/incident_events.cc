@@ -118,16 +118,19 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
 IncidentBook::Entry* IncidentBook::FirstOfCards(const Entry& entry, const Event& event,
                                                 Severity severity, Instant at) {
   if (!entry.incident.culprit.gpu) return nullptr;
-  if (card_groups_.size() >= kCardGroupsMax) {
-    std::erase_if(card_groups_, [&](const auto& group) { return group.second.until < at; });
-    if (card_groups_.size() >= kCardGroupsMax) return nullptr;
+  for (; !card_ends_.empty() && card_ends_.front().first < at; card_ends_.pop_front()) {
+    auto over = card_groups_.find(card_ends_.front().second);
+    if (over != card_groups_.end() && over->second.until < at) card_groups_.erase(over);
   }
-  CardGroup& group = card_groups_[std::string(SeverityName(severity)) + '\n' + entry.place + '\n' +
-                                  entry.host_key + '\n' + event.event_type];
+  if (card_ends_.size() >= kCardGroupsMax) return nullptr;
+  std::string name = std::string(SeverityName(severity)) + '\n' + entry.place + '\n' +
+                     entry.host_key + '\n' + event.event_type;
+  CardGroup& group = card_groups_[name];
   Entry* first = at < group.until ? FindEntry(group.first) : nullptr;
   const bool speaks = first != nullptr && first->incident.state == IncidentState::kOpen;
   if (speaks && !first->incident.quiet) return first;
   group = {entry.incident.id, at + policy_.cards_together};
+  card_ends_.emplace_back(group.until, std::move(name));
   return nullptr;
 }
 

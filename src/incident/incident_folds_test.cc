@@ -141,7 +141,7 @@ TEST(Folds, ARestartKnowsWhatIsPartOfWhat) {
   const std::string root = before.Post(Xid(79, "GPU_LOST")).incident;
   const std::string follower = before.Post(Xid(154, "XID_FATAL")).incident;
   Floor after;
-  after.book.Restore({Of(&before, follower), Of(&before, root)}, after.now);
+  after.book.Restore({Of(&before, follower), Of(&before, root)}, "", after.now);
   after.Pass(seconds(1));
   EXPECT_EQ(Spoken(after), 0u);
   after.Post(Over(Xid(79, "GPU_LOST")));

@@ -260,7 +260,7 @@ TEST(IncidentHours, ATerminalThatIsStartedAnewOrAddedAtNightIsToldSilently) {
   // Nor is it said by the next life of the gateway.
   Floor after({"hall", "office", "gate"}, {}, Nights());
   after.now = floor.now;
-  after.book.Restore({*floor.book.Find(id)}, after.now);
+  after.book.Restore({*floor.book.Find(id)}, "", after.now);
   after.book.Rebegin(Make("THERMAL", "n2"), 1, after.now.wall, after.now);
   after.Deliver();
   EXPECT_THAT(after.told, SizeIs(4));

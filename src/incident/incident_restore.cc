@@ -48,10 +48,15 @@ void IncidentBook::RestoreFlaps(const FlapMemory& memory, Moment now) {
   if (!flaps_.Recall(memory, now)) actions_.flaps_over.push_back(memory.source);
 }
 
-void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
-  FollowQuietHours(now);  // what is told again below, or begun again, is told as the hour has it
+void IncidentBook::Restore(std::vector<Incident> incidents, const std::string& boot, Moment now) {
+  FollowQuietHours(now);   // what is told again below, or begun again, is told as the hour has it
+  bool same_boot = false;  // as what is being restored
   auto rebuilt = [&](std::optional<Moment>& moment) {
     if (!moment) return;
+    if (same_boot) {
+      moment->mono = std::min(moment->mono, now.mono);
+      return;
+    }
     auto age = std::max(Duration(0), Duration(now.wall.since_epoch - moment->wall.since_epoch));
     moment->mono = now.mono - age;
   };
@@ -60,6 +65,7 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     return std::find(all.begin(), all.end(), terminal) != all.end();
   };
   for (Incident& incident : incidents) {
+    same_boot = !boot.empty() && incident.boot == boot;
     for (auto* moment : {&incident.suspected, &incident.confirmed, &incident.red, &incident.opened,
                          &incident.delivered, &incident.closed, &incident.last_seen}) {
       rebuilt(*moment);
@@ -134,7 +140,9 @@ void IncidentBook::Restore(std::vector<Incident> incidents, Moment now) {
     if (kept.speaks && !kept.quiet) {
       // No clock holds a voice longer than it may be held.
       const Duration most = std::max(policy_.voice_hold, WindowOf(kept.identity, now.mono));
-      const Duration left = kept.speaks->wall.since_epoch - now.wall.since_epoch;
+      const Duration left = same_boot
+                                ? kept.speaks->mono - now.mono
+                                : Duration(kept.speaks->wall.since_epoch - now.wall.since_epoch);
       entry.voice_at = now.mono + std::clamp(left, Duration(0), most);
       Wake(entry, Alarm::kVoice, *entry.voice_at);
     }

@@ -195,7 +195,7 @@ TEST(Silences, ARestartKeepsThemAndSaysWhatBurnsIfTheyEndedMeanwhile) {
   soon.now = before.now;
   soon.now.wall = soon.now.wall + minutes(1);
   soon.book.RestoreSilence(silence, soon.now);
-  soon.book.Restore({kept}, soon.now);
+  soon.book.Restore({kept}, "", soon.now);
   soon.Pass(minutes(1));
   EXPECT_THAT(soon.told, IsEmpty());
   EXPECT_EQ(soon.book.Find(incident)->quiet, kept.quiet);
@@ -205,11 +205,11 @@ TEST(Silences, ARestartKeepsThemAndSaysWhatBurnsIfTheyEndedMeanwhile) {
   Floor late;
   late.now.wall = before.now.wall + minutes(6);
   late.book.RestoreSilence(silence, late.now);
-  late.book.Restore({kept}, late.now);
+  late.book.Restore({kept}, "", late.now);
   late.book.Advance(late.now);
   EXPECT_THAT(late.book.TakeActions().silences_over, testing::ElementsAre(id));
   Floor gone;
-  gone.book.Restore({kept}, gone.now);
+  gone.book.Restore({kept}, "", gone.now);
   gone.Pass(seconds(0));
   ASSERT_THAT(gone.told, SizeIs(1));
   EXPECT_EQ(gone.told[0].reason, NotifyReason::kMuteEnded);

@@ -35,6 +35,7 @@ int IncidentBook::Acknowledge(const std::string& terminal,
     const Duration left = late ? policy_.mute - ago + kPressClockSlack : policy_.mute + kMuteMargin;
     const WallTime until = now.wall + Millis(left);
     Mute(terminal, until, now);
+    if (left <= Duration(0)) return acknowledged;  // told so late that nothing is left of it
     Trail(actor, AuditAction::kMute, terminal, "until " + FormatRfc3339(until), now);
   }
   return acknowledged;

@@ -78,7 +78,7 @@ TEST(RingRule, ARestartRemembersWhyItIsQuiet) {
   Floor before;
   before.book.OnVerdict(Hang(VerdictStage::kRed, HangClass::kGpuStuck), Job(4), before.now);
   Floor after;
-  after.book.Restore({*before.book.List(false, 1)[0]}, after.now);
+  after.book.Restore({*before.book.List(false, 1)[0]}, "", after.now);
   after.Pass(std::chrono::seconds(1));
   EXPECT_TRUE(after.told.empty());
   EXPECT_EQ(after.book.List(false, 1)[0]->quiet->reason, QuietReason::kJobRule);

@@ -27,6 +27,8 @@ struct Event {
   std::string comm;
   std::string nic;
   std::optional<int> xid;
+  std::optional<bool>
+      fatal;  // no field of the contract: some senders say it, and it is among `extra` too
   std::string evidence;
   std::string event_id;     // the sender's name for it; empty: it gave none
   std::string observed_at;  // as sent

@@ -126,6 +126,7 @@ constexpr size_t kToldKeptMax = 16;
 constexpr size_t kNotificationsKeptMax = 64;  // per incident; the oldest finished ones go first
 
 struct Incident {
+  std::string boot;  // of one that was kept: the boot its monotonic instants are of; empty: unknown
   std::string id;
   std::string identity;     // canonical JSON: what it is the same incident by
   uint64_t occurrence = 0;  // tells apart two incidents of one identity

@@ -161,6 +161,7 @@ Incident Take(const Json& json) {
   }
   for (const Json& n : json.at("notifications")) i.notifications.push_back(TakeRecord(n, i.id));
   // Documents of earlier versions have none of these.
+  if (json.contains("boot")) i.boot = json.at("boot").get<std::string>();
   if (json.contains("speaks")) i.speaks = TakeMoment(json.at("speaks"));
   if (json.contains("lease")) i.lease = Duration(json.at("lease").get<int64_t>());
   if (json.contains("told")) {
@@ -271,7 +272,7 @@ void KeepTold(JsonWriter* out, const Incident& i) {
 
 }  // namespace
 
-std::string WriteIncidentDocument(const Incident& i) {
+std::string WriteIncidentDocument(const Incident& i, std::string_view boot) {
   JsonWriter out;
   out.Open('{').Key("version").Number(kVersion).Key("id").Text(i.id);
   out.Key("identity").Text(i.identity).Key("occurrence").Unsigned(i.occurrence);
@@ -305,6 +306,7 @@ std::string WriteIncidentDocument(const Incident& i) {
   KeepEnding(&out, i);
   KeepTold(&out, i);
   if (i.speaks) Keep(&out, "speaks", i.speaks);
+  if (!boot.empty()) out.Key("boot").Text(boot);
   if (i.lease) out.Key("lease").Number(i.lease->count());
   out.Close('}');
   return std::move(out).Take();

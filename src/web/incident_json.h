@@ -15,7 +15,8 @@ namespace sentinel {
 std::string IncidentJson(const Incident& incident);
 std::string IncidentListJson(const std::vector<const Incident*>& incidents, Moment now);
 
-std::string WriteIncidentDocument(const Incident& incident);
+// `boot`: that its monotonic instants are of; empty: not known.
+std::string WriteIncidentDocument(const Incident& incident, std::string_view boot = {});
 // kCorrupt for what is not such a document.
 Result<Incident> ParseIncidentDocument(std::string_view document);
 

@@ -113,6 +113,8 @@ TEST(IncidentDocument, AnIncidentComesBackAsItWasKept) {
   EXPECT_EQ(WriteIncidentDocument(*back), document);
   EXPECT_EQ(back->told.at("chat").at(1), "msg_2");
   EXPECT_EQ(back->lease, std::chrono::hours(5));
+  EXPECT_EQ(back->boot, "");
+  EXPECT_EQ(ParseIncidentDocument(WriteIncidentDocument(Sample(), "b1"))->boot, "b1");
   ASSERT_TRUE(back->speaks.has_value());
   EXPECT_EQ(back->speaks->wall.since_epoch, std::chrono::seconds(1'795'996'346));
   EXPECT_EQ(IncidentJson(*back), IncidentJson(Sample()));

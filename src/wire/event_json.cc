@@ -56,6 +56,7 @@ class EventMembers final : public JsonMembers {
     if (key == "state") return TakeState(key, value);
     if (key == "resolves") return TakeResolves(key, value);
     if (key == "lease_ms") return TakeLease(key, value);
+    if (key == "fatal" && value.kind == JsonValue::Kind::kBool) event.fatal = value.boolean;
     KeepUnknown(key, value);
     return {};
   }
