@@ -20,7 +20,7 @@ struct CaAsked {
   std::string out = ".";
   std::string name;
   std::vector<std::string> hosts;
-  std::string use = "both";
+  std::string use;  // empty: as its hosts say
   int days = 825;
 };
 
@@ -45,6 +45,8 @@ int Issue(const CaAsked& asked, const ControlOptions& options) {
   request.name = asked.name;
   request.hosts = asked.hosts;
   request.valid = std::chrono::days(asked.days);
+  // Who is called by nobody needs no certificate that would pass for one who is.
+  if (asked.use.empty() && asked.hosts.empty()) request.use = CertificateUse::kClient;
   if (asked.use == "server") request.use = CertificateUse::kServer;
   if (asked.use == "client") request.use = CertificateUse::kClient;
   auto files = CertificateAuthority(asked.folder).Issue(request, asked.out, WallNow());
@@ -82,9 +84,8 @@ void AddCa(CLI::App* app, CommandLine* line) {
   CLI::App* issue = add("issue", "A certificate and its key for one host", Issue);
   issue->add_option("name", asked->name, "Of the host")->required();
   issue->add_option("--host", asked->hosts, "Name or address it is reached by; more than once");
-  issue->add_option("--for", asked->use, "server, client, both")
-      ->check(CLI::IsMember({"server", "client", "both"}))
-      ->capture_default_str();
+  issue->add_option("--for", asked->use, "server, client, both (default: client; with --host both)")
+      ->check(CLI::IsMember({"server", "client", "both"}));
   issue->add_option("--days", asked->days, "So long it is valid")
       ->check(CLI::Range(1, 36'500))
       ->capture_default_str();

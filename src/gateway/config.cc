@@ -302,6 +302,21 @@ Result<std::vector<HostEntry>> ReadInventory(const std::string& path, const Gate
   return hosts;
 }
 
+// What an agent says rings, so it is known by its certificate, or is on this host, or whoever
+// reaches us may be one, and somebody has said so.
+void CheckAgents(TomlReader* reader, const GatewayConfig& config) {
+  if (AnyTls(config.agents) && config.tls.files.ca.empty()) {
+    reader->Wrong("agents",
+                  "an agent shows a certificate there, which needs tls.ca to be held against");
+  }
+  for (const Endpoint& endpoint : config.agents) {
+    if (endpoint.tls || IsLocal(endpoint) || config.ingest.open_to == OpenTo::kNetwork) continue;
+    reader->Wrong("agents", endpoint.ToString() +
+                                ": whoever reaches it could be an agent, and ring: put it behind "
+                                "tls:, or let in the whole network with ingest.open_to");
+  }
+}
+
 }  // namespace
 
 GatewayConfig DefaultGatewayConfig() {
@@ -365,10 +380,7 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   reader.Section("delivery", [&](TomlReader& pace) { ReadDelivery(&pace, &config.delivery); });
   ReadTls(&reader, &config.tls);
   CheckTls(&reader, config.tls, ServedEndpoints(config), CalledEndpoints(config));
-  if (AnyTls(config.agents) && config.tls.files.ca.empty()) {
-    reader.Wrong("agents",
-                 "an agent shows a certificate there, which needs tls.ca to be held against");
-  }
+  CheckAgents(&reader, config);
   reader.Section("access", [&](TomlReader& access) { ReadAccess(&access, &config.access); });
   CheckAddresses(&reader, config);
   for (const TerminalConfig& terminal : config.terminals) {

@@ -27,10 +27,19 @@ TEST(GatewayConfig, NothingWrittenIsTheContractsDefault) {
   EXPECT_TRUE(config->terminals.empty());
 }
 
+TEST(GatewayConfig, AgentsFromTheNetworkAreKnownOrTheWholeNetworkIsLetIn) {
+  const std::string agents = "agents = \"10.0.0.1\"\n";
+  EXPECT_THAT(ErrorOf(agents.c_str()), HasSubstr("gateway.toml:1:10: agents: 10.0.0.1:8081"));
+  const std::string open = agents + "[ingest]\nopen_to = \"network\"\n";
+  EXPECT_TRUE(ParseGatewayConfig(open, "gateway.toml").ok());
+  EXPECT_THAT(ErrorOf("agents = \"tls:10.0.0.1\"\n[tls]\ncertificate = \"/a\"\nkey = \"/b\"\n"),
+              HasSubstr("tls.ca"));
+}
+
 TEST(GatewayConfig, EverythingCanBeWritten) {
   Result<GatewayConfig> config = ParseGatewayConfig(R"(
 listen = "0.0.0.0:9000"
-agents = ["unix:/run/a.sock", "10.0.0.1"]
+agents = ["unix:/run/a.sock", "127.0.0.2"]
 state_dir = "/tmp/x"
 key_file = "/etc/k"
 [[terminals]]
@@ -72,7 +81,7 @@ text_zh = "风扇"
 )",
                                                     "gateway.toml");
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->agents[1].ToString(), "10.0.0.1:8081");
+  EXPECT_EQ(config->agents[1].ToString(), "127.0.0.2:8081");
   EXPECT_EQ(config->terminals[0].address.ToString(), "10.0.0.9:80");
   EXPECT_EQ(config->terminals[0].signature, SignatureUse::kV1Only);
   EXPECT_EQ(config->terminals[1].signature, SignatureUse::kAuto);

@@ -238,7 +238,7 @@ Status GatewayOnLoop::Restore() {
   Moment now = MomentNow();
   notes_.RestoreSilences(contents.notes, now);
   notes_.RestoreFlaps(contents.notes, now);
-  book_.Restore(std::move(incidents), now);
+  book_.Restore(std::move(incidents), BootId(), now);
   keeper_.Resume(contents.begun_last);
   for (const BegunIncident& begun : contents.begun_incidents) {
     Result<Event> event = ParseEvent(begun.body);
@@ -283,12 +283,8 @@ Status GatewayOnLoop::Restore() {
 // Somebody who listens on the network and gives nobody a key wonders where the events are; and who
 // lets anybody be an agent is to know it.
 void GatewayOnLoop::WarnOfDoors() const {
-  auto local = [](const Endpoint& endpoint) {
-    return endpoint.unix_socket || endpoint.host.starts_with("127.") || endpoint.host == "::1" ||
-           endpoint.host == "localhost";
-  };
   for (const Endpoint& endpoint : config_.agents) {
-    if (local(endpoint) || endpoint.tls) continue;
+    if (IsLocal(endpoint) || endpoint.tls) continue;
     spdlog::warn(
         "event=agents_open listen={} what=\"whoever reaches it may be an agent: tls: lets in only "
         "those with a certificate\"",
@@ -299,7 +295,7 @@ void GatewayOnLoop::WarnOfDoors() const {
     return;
   }
   for (const Endpoint& endpoint : config_.listen) {
-    if (local(endpoint) || !config_.ingest.senders.empty()) continue;
+    if (IsLocal(endpoint) || !config_.ingest.senders.empty()) continue;
     if (endpoint.tls && config_.tls.clients != ClientCertificates::kNone) continue;
     spdlog::warn(
         "event=ingest_closed listen={} what=\"from other hosts events are taken signed, and there "

@@ -50,6 +50,11 @@ std::string Endpoint::ToString() const {
   return (tls ? "tls:" : "") + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+bool IsLocal(const Endpoint& endpoint) {
+  return endpoint.unix_socket || endpoint.host.starts_with("127.") || endpoint.host == "::1" ||
+         endpoint.host == "localhost";
+}
+
 Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port) {
   Endpoint endpoint;
   endpoint.port = default_port;

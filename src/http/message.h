@@ -64,6 +64,8 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
   std::string ToString() const;
 };
+// Whether nobody but programs of this host reach it.
+bool IsLocal(const Endpoint& endpoint);
 Result<Endpoint> ParseEndpoint(std::string_view text, uint16_t default_port);
 
 }  // namespace sentinel
