@@ -60,7 +60,7 @@ class Audit:
                     self.lost.append(f"{host} was accepted as {incident} and never lit at {witness.lamp.name}")
 
     def find_twice(self, witness):
-        seen, said, first = set(), {}, {}
+        seen, said, first, heard = set(), {}, {}, {}
         for message in witness.messages:
             if not message.lights:
                 continue
@@ -69,6 +69,11 @@ class Audit:
                 self.twice.append(f"{name} twice as {message.id} in one life")
             seen.add((message.life, message.id))
             reason = self.store.reasons.get(message.id)
+            if message.audio != "off":
+                before = heard.get(message.incident)
+                if reason == "repeated" and before and message.at_ms - before.at_ms < DEBOUNCE_MS:
+                    self.twice.append(f"{name} again {(message.at_ms - before.at_ms) / 1000:.0f} s later as a repeat")
+                heard[message.incident] = message
             if reason in TOLD_ANEW:
                 continue
             other = first.setdefault(message.incident, message.id)

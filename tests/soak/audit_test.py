@@ -93,7 +93,13 @@ class AuditTest(unittest.TestCase):
     def test_a_p0_that_is_due_again_may_be_told_again(self):
         self.night.documents["i1"]["notifications"].append(note("m2", "hall", "repeated"))
         self.night.play(0, id="m2", incident="i1")
+        self.night.witnesses[0].messages[-1].at_ms += 300_000
         self.assertEqual(self.found(), {})
+
+    def test_a_repeat_within_the_debounce_window_is_twice(self):
+        self.night.documents["i1"]["notifications"].append(note("m2", "hall", "repeated"))
+        self.night.play(0, id="m2", incident="i1")
+        self.assertEqual(self.found(), {"twice": 1})
 
     def test_the_same_sentence_soon_after_from_another_incident_is_twice(self):
         self.night.documents["i2"] = document(note("m2", "hall"), state="closed")
