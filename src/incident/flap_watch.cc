@@ -10,12 +10,23 @@ size_t FlapWatch::Recent(const Source& source, Instant now) {
                     [now](Instant opening) { return now - opening < kFlapSpan; }));
 }
 
-bool FlapWatch::OnOpened(const std::string& source, Instant now) {
-  if (sources_.size() >= kFlapSourcesMax && !sources_.contains(source)) {
-    std::erase_if(sources_, [now](const auto& entry) { return Recent(entry.second, now) == 0; });
-    if (sources_.size() >= kFlapSourcesMax) sources_.erase(sources_.begin());
+// It has opened just now: it is the last to be forgotten.
+FlapWatch::Source& FlapWatch::Latest(const std::string& source) {
+  auto [it, fresh] = sources_.try_emplace(source);
+  if (!fresh) {
+    order_.splice(order_.end(), order_, it->second.place);
+    return it->second;
   }
-  Source& it = sources_[source];
+  it->second.place = order_.insert(order_.end(), &it->first);
+  if (sources_.size() > kFlapSourcesMax) {
+    sources_.erase(sources_.find(*order_.front()));
+    order_.pop_front();
+  }
+  return it->second;
+}
+
+bool FlapWatch::OnOpened(const std::string& source, Instant now) {
+  Source& it = Latest(source);
   it.openings.push_back(now);
   while (it.openings.size() > kOpeningsMax || now - it.openings.front() >= kFlapSpan) {
     it.openings.pop_front();
@@ -62,18 +73,17 @@ std::vector<std::string> FlapWatch::TakeForgotten(Instant now) {
 
 bool FlapWatch::Recall(const FlapMemory& memory, Moment now) {
   if (sources_.size() >= kFlapSourcesMax || kept_.size() >= kFlapsKeptMax) return false;
-  Source source;
-  source.unstable = memory.unstable;
+  std::deque<Instant> openings;
   for (WallTime opening : memory.openings) {
     // A clock that has been set back makes no opening later than now.
     const Duration ago = std::max<Duration>(now.wall.since_epoch - opening.since_epoch, {});
-    if (ago < kFlapSpan && source.openings.size() < kOpeningsMax) {
-      source.openings.push_back(now.mono - ago);
-    }
+    if (ago < kFlapSpan && openings.size() < kOpeningsMax) openings.push_back(now.mono - ago);
   }
-  if (source.openings.empty()) return false;
-  kept_[memory.source] = source.openings.back() + kFlapSpan;
-  sources_[memory.source] = std::move(source);
+  if (openings.empty()) return false;
+  kept_[memory.source] = openings.back() + kFlapSpan;
+  Source& source = Latest(memory.source);
+  source.openings = std::move(openings);
+  source.unstable = memory.unstable;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ constexpr size_t kFlapsLow = 3;
 constexpr Duration kFlapSpan = std::chrono::minutes(15);
 // How far the debounce window of an unstable source widens: it doubles with each opening.
 constexpr Duration kFlapWindowMax = std::chrono::minutes(30);
-// Sources that are remembered; beyond it the first by name is forgotten.
+// Sources that are remembered; beyond it the one that opened longest ago is forgotten.
 constexpr size_t kFlapSourcesMax = 65'536;
 
 // Sources with at least kFlapsLow openings whose memory is worth keeping over a restart; beyond it
@@ -49,12 +50,16 @@ class FlapWatch {
   struct Source {
     std::deque<Instant> openings;  // of the last kFlapSpan, at most kOpeningsMax
     bool unstable = false;
+    std::list<const std::string*>::iterator place;  // in order_
   };
   static constexpr size_t kOpeningsMax = 32;
 
   static size_t Recent(const Source& source, Instant now);
 
+  Source& Latest(const std::string& source);
+
   std::map<std::string, Source> sources_;
+  std::list<const std::string*> order_;  // their names, the one that opened last at the end
   std::map<std::string, Instant> kept_;  // until when what is kept of a source matters
 };
 

@@ -104,5 +104,18 @@ TEST(FlapWatch, WhatIsKeptIsBounded) {
   EXPECT_EQ(flaps.TakeForgotten(now.mono + kFlapSpan).size(), kFlapsKeptMax);
 }
 
+TEST(FlapWatch, BeyondItsBoundTheSourceThatOpenedLongestAgoIsForgotten) {
+  FlapWatch flaps;
+  const Instant start{std::chrono::seconds(1000)};
+  for (size_t i = 0; i < kFlapsHigh; ++i) flaps.OnOpened("old", start);
+  for (size_t i = 0; i < kFlapsHigh; ++i) flaps.OnOpened("a-late-one", start);
+  for (size_t i = 0; i + 2 < kFlapSourcesMax; ++i) flaps.OnOpened("n" + std::to_string(i), start);
+  flaps.OnOpened("a-late-one", start);
+  EXPECT_TRUE(flaps.Unstable("old", start));
+  flaps.OnOpened("one-more", start);
+  EXPECT_FALSE(flaps.Unstable("old", start));
+  EXPECT_TRUE(flaps.Unstable("a-late-one", start));
+}
+
 }  // namespace
 }  // namespace sentinel
