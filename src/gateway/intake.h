@@ -85,6 +85,7 @@ class Intake {
     std::string event_id;
     std::string incident;
     bool begun = false;
+    bool ends = false;       // it says that something is over
     std::string known_body;  // empty: not to be remembered
     KnownBody known;
   };

@@ -89,7 +89,7 @@ void Keeper::Put(const std::string& id) {
                      });
 }
 
-void Keeper::Tick() {
+void Keeper::KeepUnsaved() {
   std::vector<std::string> again;
   for (const std::string& id : unsaved_) {
     if (again.size() >= kKeptPerTickMax) break;
@@ -100,6 +100,10 @@ void Keeper::Tick() {
     if (book_.Find(id) == nullptr) unsaved_.erase(id);
     Put(id);
   }
+}
+
+void Keeper::Tick() {
+  KeepUnsaved();
   Keep(book_.TakeCounted(kKeptPerTickMax));
   TakeTurns();
 }

@@ -46,6 +46,8 @@ class Keeper {
   void KeepBefore(const std::string& incident);
   // False while the disk's last word on it was a refusal.
   bool kept(const std::string& incident) const { return !unsaved_.contains(incident); }
+  // What the disk has refused is asked again, so much of it as one Tick would.
+  void KeepUnsaved();
   // About once a second.
   void Tick();
 
