@@ -172,11 +172,8 @@ void Intake::Keep(StoredEvent event, std::shared_ptr<Waiting> waiting) {
   waiting->event_id = event.event_id;
   waiting->incident = event.incident;
   waiting_.push_back(waiting);
-  // An end that comes again finds nothing open any more: what it ended is to be on disk all the
-  // same, or the next start would open it again.
   waiting->ends =
       event.event.state == EventState::kResolved || event.event.event_type == "RECOVERED";
-  if (waiting->ends) deps_.keeper.KeepUnsaved();
   if (!waiting->begun) deps_.keeper.KeepBefore(event.incident);
   deps_.store.AppendEvent(
       std::move(event), [this, alive = alive_, waiting = std::move(waiting)](const Status& status) {
@@ -188,7 +185,9 @@ void Intake::Keep(StoredEvent event, std::shared_ptr<Waiting> waiting) {
 void Intake::Kept(Waiting& waiting, const Status& status) {
   if (!status.ok() && waiting.begun) deps_.keeper.BegunInVain(waiting.incident);
   // Whatever was queued before the event has been told before it: the event that began the
-  // incident, or the incident itself.
+  // incident, or the incident itself. An end that comes again finds nothing open any more. What it
+  // ended is to be on disk all the same, or the next start would open it again: until then its
+  // sender repeats it.
   const bool open_on_disk = waiting.ends && deps_.keeper.unsaved() > 0;
   if (!status.ok() || !deps_.keeper.kept(waiting.incident) || open_on_disk) {
     deps_.metrics.events_not_durable->Increment();

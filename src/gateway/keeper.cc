@@ -89,7 +89,7 @@ void Keeper::Put(const std::string& id) {
                      });
 }
 
-void Keeper::KeepUnsaved() {
+void Keeper::Tick() {
   std::vector<std::string> again;
   for (const std::string& id : unsaved_) {
     if (again.size() >= kKeptPerTickMax) break;
@@ -100,10 +100,6 @@ void Keeper::KeepUnsaved() {
     if (book_.Find(id) == nullptr) unsaved_.erase(id);
     Put(id);
   }
-}
-
-void Keeper::Tick() {
-  KeepUnsaved();
   Keep(book_.TakeCounted(kKeptPerTickMax));
   TakeTurns();
 }

@@ -46,11 +46,10 @@ class Keeper {
   void KeepBefore(const std::string& incident);
   // False while the disk's last word on it was a refusal.
   bool kept(const std::string& incident) const { return !unsaved_.contains(incident); }
-  // What the disk has refused is asked again, so much of it as one Tick would.
-  void KeepUnsaved();
   // About once a second.
   void Tick();
 
+  // What the disk has refused and Tick will ask for again.
   size_t unsaved() const { return unsaved_.size(); }
 
  private:

@@ -79,6 +79,24 @@ class Disk(Case):
         time.sleep(1)
         self.assertEqual(len({message for message, _, _ in lamp.taken}), 41)
 
+    def test_what_ended_while_the_disk_was_full_is_not_open_again_after_a_restart(self):
+        disk = self.mounted()
+        gateway = self.gateway([], QUICK, state=disk.path).start()
+        hosts = [f"n{number}" for number in range(20)]
+        for host in hosts:
+            self.assertEqual(gateway.post(event("XID_FATAL", host))["http"], 200)
+        disk.fill()
+        wait_for("the disk is full", lambda: gateway.post(event("XID_WARN", "big", evidence="x" * 8000))["http"] == 503)
+        ends = [event("XID_FATAL", host, state="resolved", evidence="x" * 8000) for host in hosts]
+        for end in ends:
+            self.assertEqual(gateway.post(end)["http"], 503)
+        disk.free()
+        for end in ends:
+            wait_for("the end is taken", lambda: gateway.post(end)["http"] == 200)
+        gateway.kill()
+        gateway.start()
+        self.assertEqual([one["culprit"]["host"] for one in gateway.incidents() if one["event_type"] == "XID_FATAL" and one["state"] == "open"], [])
+
     def test_a_read_only_disk_keeps_no_alarm_from_the_lamp(self):
         lamp = self.lamp(ours=True)
         disk = self.mounted()
