@@ -154,9 +154,11 @@ Look Floor::Choose(Instant now) const {
     look.mode = worst.acknowledged ? LightMode::kSteady : worst.message.body.light_mode;
     size_t places = 0;
     for (const OpenIncident* incident : open) {
-      if (incident->message.severity != worst.message.severity) break;
+      // Every frame asks: what no matrix will show is not put into its letters.
+      if (incident->message.severity != worst.message.severity || places == kPlacesShownMax) break;
       std::string place = MatrixText(incident->message.body.text);
-      if (place.empty() || ++places > kPlacesShownMax) continue;
+      if (place.empty()) continue;
+      ++places;
       if (!look.text.empty()) look.text += " + ";
       look.text += place;
     }

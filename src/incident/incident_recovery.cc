@@ -33,6 +33,8 @@ IncidentBook::Entry* IncidentBook::Relapsed(const Verdict& verdict) {
 
 // A source that fires again soon after its end: the same incident, which had not ended after all.
 IncidentBook::Entry* IncidentBook::Reopenable(const std::string& identity, Moment now) {
+  // Of most that fires nothing has ended before: only what has is looked for.
+  if (!last_occurrence_.contains(identity)) return nullptr;
   for (auto it = closed_.rbegin(); it != closed_.rend(); ++it) {
     Entry* entry = FindEntry(*it);
     if (entry == nullptr || !entry->incident.closed) continue;

@@ -30,31 +30,29 @@ JsonWriter& JsonWriter::Text(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   Separate();
   out_ += '"';
+  size_t written = 0;  // what lies between it and `at` is written as it is, in one piece
   for (size_t at = 0; at < text.size();) {
     auto byte = static_cast<unsigned char>(text[at]);
-    if (byte >= 0x80) {
-      size_t length = SequenceAt(text, at);
-      if (length == 0) {
-        out_ += '?';
-        ++at;
-      } else {
-        out_.append(text, at, length);
-        at += length;
-      }
+    const size_t length = byte < 0x80 ? 1 : SequenceAt(text, at);
+    const bool as_it_is = length > 0 && byte >= 0x20 && byte != '"' && byte != '\\';
+    if (as_it_is) {
+      at += length;
       continue;
     }
-    if (byte == '"' || byte == '\\') {
-      out_ += '\\';
-      out_ += text[at];
+    out_.append(text, written, at - written);
+    if (length == 0) {
+      out_ += '?';
     } else if (byte < 0x20) {
       out_ += "\\u00";
       out_ += kDigits[byte >> 4];
       out_ += kDigits[byte & 15];
     } else {
+      out_ += '\\';
       out_ += text[at];
     }
-    ++at;
+    written = ++at;
   }
+  out_.append(text, written);
   out_ += '"';
   return *this;
 }
