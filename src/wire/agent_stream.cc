@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent_stream.pb.h"
+#include "base/utf8.h"
 #include "wire/agent_stream_limits.h"
 
 namespace sentinel {
@@ -31,27 +32,12 @@ uint64_t ToMicros(Duration age) {
       std::clamp<int64_t>(duration_cast<microseconds>(age).count(), 0, kAgeMax.count()));
 }
 
-// How many bytes of `text` make one well-formed UTF-8 character; 0 if the first does not begin one.
-size_t CharacterBytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool beyond = (lead == 0xED && byte(1) >= 0xA0) || (lead == 0xF4 && byte(1) >= 0x90);
-  return overlong || beyond ? 0 : size;
-}
-
 // At most `max` bytes of well-formed UTF-8 (protobuf refuses a string of anything else): stray
 // bytes become '?'.
 std::string Cut(std::string_view text, size_t max) {
   std::string clean;
   while (!text.empty()) {
-    const size_t size = CharacterBytes(text);
+    const size_t size = Utf8CharacterBytes(text);
     if (clean.size() + std::max<size_t>(size, 1) > max) break;
     if (size == 0) {
       clean.push_back('?');
