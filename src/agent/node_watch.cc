@@ -1,13 +1,9 @@
 #include "agent/node_watch.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "board/decoder.h"
-#include "probe/host/job_identity.h"
+#include "agent/watched_board.h"
 
 namespace sentinel {
 namespace {
@@ -18,8 +14,6 @@ using std::chrono::seconds;
 constexpr Duration kFindEvery = seconds(1);
 constexpr Duration kAliveEvery = milliseconds(100);
 constexpr Duration kOrderEvery = milliseconds(250);
-// How a process ended is told by what changed since this was last looked at.
-constexpr Duration kRememberEvery = seconds(10);
 constexpr Duration kInventoryEvery = milliseconds(100);
 // Two measurements span the window by which a process is idle. They cost a few milliseconds each
 // and are only made while somebody wants to know.
@@ -32,50 +26,9 @@ constexpr Duration kInterestAfterSuspicion = seconds(2);
 constexpr Duration kImageFresh = milliseconds(40);
 constexpr Duration kImageFreshLater = milliseconds(400);
 constexpr Duration kLater = seconds(5);
-// How long a dead process is remembered after anybody asked.
-constexpr Duration kDeadKept = seconds(120);
 constexpr Duration kBadBoardEvery = seconds(1);
 
 }  // namespace
-
-struct NodeWatch::Board {
-  Board(const WatchOptions& options, const ProcFiles& proc, FoundBoard found,
-        const JobIdentity& in_job, JobOwner whose, const Place& place)
-      : file(std::move(found.file)),
-        identity(file->identity()),
-        path(std::move(found.path)),
-        pid(found.pid),
-        start_ticks(found.start_ticks),
-        job(in_job.id),
-        owner(std::move(whose)),
-        vitals(proc, found.pid, found.start_ticks),
-        watch(options, in_job.id, in_job.one_node ? JobScope::kNode : JobScope::kCluster, place) {}
-
-  bool dead() const { return !file.has_value(); }
-
-  std::optional<BoardFile> file;  // none: the process is dead
-  FileIdentity identity;
-  std::string path;
-  int pid;
-  uint64_t start_ticks;
-  std::string job;
-  JobOwner owner;
-  ProcessVitals vitals;
-  BoardWatch watch;
-
-  std::optional<BoardHeader> header;
-  size_t scan_bytes = kBoardHeaderBytes;  // of the header, that a scan reads
-  Instant header_changed;
-  std::optional<Instant> imaged_at;
-  std::optional<Instant> measured_at;
-  Instant interest_until{};
-  Instant bad_until{};
-  bool bad_noted = false;
-  uint64_t version = 0;
-  Instant died_at{};
-  Instant asked_at{};
-  std::array<std::byte, kBoardHeaderBytes> raw{};  // the last header read, as bytes
-};
 
 std::unique_ptr<NodeWatch> NodeWatch::Create(NodeWatchOptions options) {
   return std::make_unique<NodeWatch>(std::move(options), ProcFiles());
@@ -94,7 +47,7 @@ std::vector<UpMessage> NodeWatch::Scan(Instant now) {
   }
   full_reads_left_ = kFullReadsPerScanMax;
   if (!alive_at_ || now - *alive_at_ >= kAliveEvery) BuryTheDead(now, &digests);
-  for (const std::unique_ptr<Board>& board : boards_) ScanBoard(*board, now, &digests);
+  for (const std::unique_ptr<WatchedBoard>& board : boards_) ScanBoard(*board, now, &digests);
 
   std::vector<UpMessage> out;
   const bool settled = !inventory_at_ || now - *inventory_at_ >= kInventoryEvery;
@@ -113,7 +66,7 @@ std::vector<UpMessage> NodeWatch::Scan(Instant now) {
 
 void NodeWatch::TellCallOrder(std::vector<UpMessage>* out) {
   std::vector<MemberCalls> members;
-  for (const std::unique_ptr<Board>& board : boards_) board->watch.TakeCallOrder(&members);
+  for (const std::unique_ptr<WatchedBoard>& board : boards_) board->watch.TakeCallOrder(&members);
   for (size_t told = 0; told < members.size(); told += kCallOrderMembersMax) {
     const size_t end = std::min(told + kCallOrderMembersMax, members.size());
     CallOrder order;
@@ -123,83 +76,7 @@ void NodeWatch::TellCallOrder(std::vector<UpMessage>* out) {
   }
 }
 
-void NodeWatch::Find(Instant now) {
-  found_at_ = now;
-  for (FoundBoard& found : finder_.Scan(now)) Admit(std::move(found), now);
-  if (!remembered_at_ || now - *remembered_at_ >= kRememberEvery) {
-    remembered_at_ = now;
-    for (const std::unique_ptr<Board>& board : boards_) {
-      if (!board->dead()) board->vitals.Remember();
-    }
-  }
-  for (const BoardFinder::Trouble& trouble : finder_.TakeTroubles()) {
-    const bool denied = trouble.why.find("Permission denied") != std::string::npos;
-    Note("board=unreadable pid=" + std::to_string(trouble.pid) + " path=\"" + trouble.path +
-         "\" why=\"" + trouble.why + "\" effect=\"the process is not watched\"" +
-         (denied ? " do=\"run the agent as root or give it CAP_SYS_PTRACE\"" : ""));
-  }
-  if (finder_.refused() != refused_) {
-    refused_ = finder_.refused();
-    Note("boards_refused=" + std::to_string(refused_) + " why=\"more than " +
-         std::to_string(BoardFinder::kBoardsMax) + " boards\"");
-  }
-}
-
-void NodeWatch::Admit(FoundBoard found, Instant now) {
-  const int pid = found.pid;
-  // A process that made its board anew: the old one tells nothing any more.
-  std::erase_if(boards_, [&](const std::unique_ptr<Board>& board) {
-    const bool same =
-        board->pid == pid && board->start_ticks == found.start_ticks && !board->dead();
-    if (same) finder_.Release(board->identity);
-    return same;
-  });
-  const Result<std::string> environ = proc_.Environ(pid);
-  const Result<ProcCgroup> cgroup = proc_.Cgroup(pid);
-  const std::string variables = environ.ok() ? *environ : std::string();
-  const JobIdentity job = JobOf(variables, cgroup.ok() ? *cgroup : ProcCgroup{});
-  const Result<std::string> pod_namespace = proc_.PodNamespace(pid);
-  JobOwner owner = OwnerOf(variables, pod_namespace.ok() ? *pod_namespace : std::string());
-  Place place;
-  place.host = options_.host;
-  place.gpu = LocalRankOf(variables);
-  place.pid = pid;
-  place.job_rank = JobRankOf(variables);
-  const auto known =
-      std::find_if(unclaimed_.begin(), unclaimed_.end(), [&](const LearnedProcess& learned) {
-        return learned.pid == pid && learned.start_ticks == found.start_ticks &&
-               learned.job == job.id;
-      });
-  Note("board=found pid=" + std::to_string(pid) + " job=\"" + job.id + "\" path=\"" + found.path +
-       "\"" + (environ.ok() ? "" : " environ=unreadable") +
-       (known != unclaimed_.end() ? " learned=before" : ""));
-  boards_.push_back(std::make_unique<Board>(options_.watch, proc_, std::move(found), job,
-                                            std::move(owner), place));
-  boards_.back()->asked_at = now;
-  boards_.back()->vitals.Remember();
-  if (known != unclaimed_.end()) {
-    boards_.back()->watch.Recall(std::move(*known));
-    unclaimed_.erase(known);
-  }
-  inventory_due_ = true;
-}
-
-// One system call asks for all of them.
-void NodeWatch::BuryTheDead(Instant now, std::vector<UpMessage>* out) {
-  alive_at_ = now;
-  std::vector<pollfd> ends(boards_.size());
-  for (size_t i = 0; i < ends.size(); ++i) {
-    ends[i] = {boards_[i]->dead() ? -1 : boards_[i]->vitals.ends(), POLLIN, 0};
-  }
-  poll(ends.data(), ends.size(), 0);
-  for (size_t i = 0; i < ends.size(); ++i) {
-    Board& board = *boards_[i];
-    const bool lives_on = ends[i].fd >= 0 && ends[i].revents == 0;
-    if (!board.dead() && !lives_on && !board.vitals.Alive()) Bury(board, now, out);
-  }
-}
-
-void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out) {
+void NodeWatch::ScanBoard(WatchedBoard& board, Instant now, std::vector<UpMessage>* out) {
   if (board.dead()) return;
   Measure(board, now);
   if (now < board.bad_until || !ReadHeader(board, now)) return;
@@ -207,7 +84,7 @@ void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out
   if (board.watch.OnHeader(*board.header, now)) {
     if (full_reads_left_ > 0) {
       --full_reads_left_;
-      ReadImage(board, now);
+      board.ReadImage(&buffer_, now);
     }
   }
   overslept_ += board.watch.overslept() - overslept;
@@ -231,79 +108,22 @@ void NodeWatch::ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out
   }
 }
 
-// Only as far as its communicators reach: at rest, this and the wake-up are what the agent costs.
-bool NodeWatch::ReadHeader(Board& board, Instant now) {
-  std::array<std::byte, kBoardHeaderBytes> start;  // NOLINT: filled by the read
-  const std::span wanted = std::span(start).first(board.header ? board.scan_bytes : start.size());
-  Status read = board.file->ReadStart(wanted);
-  if (read.ok() && board.header && std::equal(wanted.begin(), wanted.end(), board.raw.begin())) {
-    return true;
-  }
-  const size_t comms_before = board.header ? board.header->comms.size() : 0;
-  if (read.ok()) std::copy(wanted.begin(), wanted.end(), board.raw.begin());
-  Result<BoardHeader> header =
-      read.ok() ? DecodeBoardHeader(board.raw) : Result<BoardHeader>(read.error());
-  // There are more than the last read reached: what is behind them may be old.
-  if (header.ok() && board.header && header->comms.size() > comms_before) {
-    read = board.file->ReadStart(board.raw);
-    header = read.ok() ? DecodeBoardHeader(board.raw) : Result<BoardHeader>(read.error());
-  }
-  if (header.ok()) {
-    board.header = std::move(header).value();
-    board.scan_bytes = BoardScanBytes(*board.header);
-    board.header_changed = now;
-    board.bad_noted = false;
-    return true;
-  }
-  board.header.reset();
-  if (header.error().code == ErrorCode::kUnavailable) return false;  // still being made
+bool NodeWatch::ReadHeader(WatchedBoard& board, Instant now) {
+  const Status read = board.ReadHeader(now);
+  if (read.ok()) return true;
+  if (read.error().code == ErrorCode::kUnavailable) return false;  // still being made
   board.bad_until = now + kBadBoardEvery;
   if (!board.bad_noted) {
     board.bad_noted = true;
     Note("board=unreadable pid=" + std::to_string(board.pid) + " path=\"" + board.path +
-         "\" why=\"" + header.error().message + "\"");
+         "\" why=\"" + read.error().message + "\"");
   }
   return false;
 }
 
-void NodeWatch::ReadImage(Board& board, Instant now) {
-  if (!board.file->ReadAll(&buffer_).ok()) return;
-  const Result<BoardImage> image = DecodeBoard(buffer_);
-  if (!image.ok()) return;
-  board.watch.OnImage(*image, now);
-  board.imaged_at = now;
-}
-
-// The last word of a process: what its board shows now, since a container's memory goes with it.
-void NodeWatch::Bury(Board& board, Instant now, std::vector<UpMessage>* out) {
-  ReadImage(board, now);
-  board.file.reset();
-  finder_.Release(board.identity);
-  board.died_at = board.asked_at = now;
-  const Vitals vitals = board.vitals.Look(now);
-  const Ending ending = board.vitals.HowItEnded();
-  if (ending.out_of_memory) {
-    HostEvidence evidence;
-    evidence.kind = "oom";
-    evidence.host = options_.host;
-    evidence.pid = board.pid;
-    evidence.detail = "cgroup " + ending.cgroup;
-    out->emplace_back(std::move(evidence));
-  }
-  for (Digest& digest : board.watch.Describe(nullptr, /*request_id=*/0, vitals, now)) {
-    Locate(&digest.member);
-    out->emplace_back(std::move(digest));
-  }
-  board.version = board.watch.version();
-  inventory_due_ = true;
-  Note("board=closed pid=" + std::to_string(board.pid) + " why=\"the process has ended\"" +
-       (ending.out_of_memory ? " killed_for=memory" : "") +
-       (ending.cgroup_empty ? " cgroup=empty" : ""));
-}
-
 std::vector<UpMessage> NodeWatch::Answer(const DetailRequest& request, Instant now) {
   std::vector<UpMessage> out;
-  for (const std::unique_ptr<Board>& board : boards_) {
+  for (const std::unique_ptr<WatchedBoard>& board : boards_) {
     const std::vector<Member> members = board->watch.Members();
     const bool concerned = std::any_of(members.begin(), members.end(), [&](const Member& member) {
       return member.comm == request.comm;
@@ -315,7 +135,7 @@ std::vector<UpMessage> NodeWatch::Answer(const DetailRequest& request, Instant n
       const bool long_still = now - board->header_changed > kLater;
       const Duration fresh = long_still ? kImageFreshLater : kImageFresh;
       const bool changed = !board->imaged_at || *board->imaged_at < board->header_changed;
-      if (changed || now - *board->imaged_at > fresh) ReadImage(*board, now);
+      if (changed || now - *board->imaged_at > fresh) board->ReadImage(&buffer_, now);
     }
     const Vitals vitals = board->vitals.Look(now);
     for (Digest& digest : board->watch.Describe(&request.comm, request.request_id, vitals, now)) {
@@ -329,10 +149,10 @@ std::vector<UpMessage> NodeWatch::Answer(const DetailRequest& request, Instant n
 void NodeWatch::Greet() {
   inventory_due_ = true;
   inventory_at_.reset();
-  for (const std::unique_ptr<Board>& board : boards_) board->watch.Forget();
+  for (const std::unique_ptr<WatchedBoard>& board : boards_) board->watch.Forget();
 }
 
-void NodeWatch::Measure(Board& board, Instant now) {
+void NodeWatch::Measure(WatchedBoard& board, Instant now) {
   if (now >= board.interest_until) return;
   if (board.measured_at && now - *board.measured_at < kMeasureEvery) return;
   board.measured_at = now;
@@ -343,47 +163,9 @@ void NodeWatch::Measure(Board& board, Instant now) {
   board.vitals.Measure(*tree_, now);
 }
 
-void NodeWatch::Sweep(Instant now) {
-  const auto let_go = [&](const std::unique_ptr<Board>& board) {
-    return board->dead() && now - std::max(board->died_at, board->asked_at) > kDeadKept;
-  };
-  size_t gone = std::erase_if(boards_, let_go);
-  size_t dead = 0;
-  for (const std::unique_ptr<Board>& board : boards_) dead += board->dead();
-  for (auto it = boards_.begin(); it != boards_.end() && dead > kDeadMax;) {
-    if ((*it)->dead()) {
-      it = boards_.erase(it);
-      --dead;
-      ++gone;
-    } else {
-      ++it;
-    }
-  }
-  if (gone > 0) inventory_due_ = true;
-}
-
-void NodeWatch::Recall(Learned learned) { unclaimed_ = std::move(learned.processes); }
-
-Learned NodeWatch::Remember(Instant now) const {
-  Learned learned;
-  for (const std::unique_ptr<Board>& board : boards_) {
-    if (board->dead()) continue;
-    LearnedProcess process = board->watch.Remember(now);
-    process.pid = board->pid;
-    process.start_ticks = board->start_ticks;
-    process.job = board->job;
-    process.seen = now;
-    learned.processes.push_back(std::move(process));
-  }
-  for (const LearnedProcess& process : unclaimed_) {
-    if (now - process.seen <= kUnclaimedKept) learned.processes.push_back(process);
-  }
-  return learned;
-}
-
 Inventory NodeWatch::inventory() const {
   Inventory inventory;
-  for (const std::unique_ptr<Board>& board : boards_) {
+  for (const std::unique_ptr<WatchedBoard>& board : boards_) {
     std::vector<Member> members = board->watch.Members();
     for (Member& member : members) Locate(&member);
     std::move(members.begin(), members.end(), std::back_inserter(inventory.members));

@@ -24,6 +24,8 @@ struct NodeWatchOptions {
   std::vector<GpuIdentity> gpus;  // to tell a card's number by its PCI address
 };
 
+struct WatchedBoard;
+
 class NodeWatch {
  public:
   // Whole boards read in one scan; those beyond wait for the next.
@@ -59,17 +61,14 @@ class NodeWatch {
   std::vector<std::string> TakeNotes();
 
  private:
-  struct Board;
-
   void Find(Instant now);
   void Admit(FoundBoard found, Instant now);
   void BuryTheDead(Instant now, std::vector<UpMessage>* out);
-  void ScanBoard(Board& board, Instant now, std::vector<UpMessage>* out);
-  bool ReadHeader(Board& board, Instant now);
-  void ReadImage(Board& board, Instant now);
-  void Bury(Board& board, Instant now, std::vector<UpMessage>* out);
+  void ScanBoard(WatchedBoard& board, Instant now, std::vector<UpMessage>* out);
+  bool ReadHeader(WatchedBoard& board, Instant now);
+  void Bury(WatchedBoard& board, Instant now, std::vector<UpMessage>* out);
   void TellCallOrder(std::vector<UpMessage>* out);
-  void Measure(Board& board, Instant now);
+  void Measure(WatchedBoard& board, Instant now);
   void Sweep(Instant now);
   void Locate(Member* member) const;
   void Note(std::string note);
@@ -77,7 +76,7 @@ class NodeWatch {
   const NodeWatchOptions options_;
   const ProcFiles proc_;
   BoardFinder finder_;
-  std::vector<std::unique_ptr<Board>> boards_;
+  std::vector<std::unique_ptr<WatchedBoard>> boards_;
   std::vector<LearnedProcess> unclaimed_;
   std::vector<std::byte> buffer_;  // one whole board, shared by all reads
   int full_reads_left_ = 0;
