@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 
 #include "base/clock.h"
+#include "http/connection_responder.h"
 #include "http/serialize.h"
 
 namespace sentinel {
@@ -24,66 +24,7 @@ constexpr size_t kBacklogBytesMax = 256 * 1024;
 constexpr size_t kLingerBytesMax = 1024 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds(1);
 
-class StreamOnConnection final : public HttpStream {
- public:
-  explicit StreamOnConnection(std::weak_ptr<Connection> connection)
-      : connection_(std::move(connection)) {}
-  ~StreamOnConnection() override { Close(); }
-
-  bool Write(std::string chunk) override {
-    auto connection = connection_.lock();
-    return connection && connection->WriteStream(chunk);
-  }
-  void Close() override {
-    if (auto connection = connection_.lock()) connection->EndStream();
-    connection_.reset();
-  }
-  bool open() const override {
-    auto connection = connection_.lock();
-    return connection && connection->streaming();
-  }
-
- private:
-  std::weak_ptr<Connection> connection_;
-};
-
-class ResponderOnConnection final : public HttpResponder {
- public:
-  explicit ResponderOnConnection(std::shared_ptr<Connection> connection)
-      : connection_(std::move(connection)) {}
-  ~ResponderOnConnection() override {
-    if (connection_) connection_->Respond(TextResponse(500, "Internal Server Error"));
-  }
-
-  void Send(HttpResponse response) override {
-    CHECK(connection_);  // one answer to one request
-    std::exchange(connection_, nullptr)->Respond(response);
-  }
-  std::shared_ptr<HttpStream> Stream(HttpResponse head) override {
-    CHECK(connection_);
-    auto stream = std::make_shared<StreamOnConnection>(connection_);
-    std::exchange(connection_, nullptr)->BeginStream(head);
-    return stream;
-  }
-
- private:
-  std::shared_ptr<Connection> connection_;
-};
-
 }  // namespace
-
-std::string_view ServerContext::Date() {
-  int64_t second = std::chrono::duration_cast<std::chrono::seconds>(WallNow().since_epoch).count();
-  if (second != date_second_) {
-    date_second_ = second;
-    std::time_t time = second;
-    std::tm utc{};
-    gmtime_r(&time, &utc);
-    char text[64];
-    date_.assign(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc));
-  }
-  return date_;
-}
 
 Connection::Connection(Socket socket, std::string peer, std::shared_ptr<const UnixPeer> unix_peer,
                        std::shared_ptr<ServerContext> context)
@@ -272,7 +213,7 @@ void Connection::Dispatch() {
   request.certificate = certificate_;
   state_ = State::kHandling;
   auto context = context_;  // the handler may end the server
-  context->handler(std::move(request), std::make_unique<ResponderOnConnection>(shared_from_this()));
+  context->handler(std::move(request), ResponderOf(shared_from_this()));
 }
 
 void Connection::Fail(int status, std::string_view why) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -10,26 +9,9 @@
 #include "http/byte_stream.h"
 #include "http/parser.h"
 #include "http/server.h"
+#include "http/server_context.h"
 
 namespace sentinel {
-
-class Connection;
-
-// What the connections of one server share. It outlives the server while a responder is held.
-struct ServerContext {
-  HttpLimits limits;
-  HttpHandler handler;
-  std::shared_ptr<TlsContext> tls;  // null: plain
-  std::map<Connection*, std::shared_ptr<Connection>> connections;
-  bool stopping = false;  // answers say "Connection: close"
-
-  // Now, as a Date header wants it; formatted once a second.
-  std::string_view Date();
-
- private:
-  int64_t date_second_ = -1;
-  std::string date_;
-};
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
