@@ -1,9 +1,12 @@
 #include "gateway/output_config.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "http/key_file.h"
+#include "http/tls.h"
 #include "signal/webhook_signature.h"
 
 namespace sentinel {
@@ -35,12 +38,16 @@ void ReadCommon(TomlReader* reader, std::vector<OutputConfig>* outputs, OutputCo
   OutputSettings& settings = output->settings;
   reader->Name("name", &settings.name);
   reader->Parsed("url", ParseHttpUrl, &settings.post.url);
+  reader->AbsolutePath("ca_file", &output->ca_file);
   reader->Parsed("level", ToldLevel, &settings.level);
   reader->Millis("timeout_ms", &settings.post.attempt_timeout, kTimeoutMinMs, kTimeoutMaxMs);
   settings.post.connect_timeout =
       std::min(settings.post.connect_timeout, settings.post.attempt_timeout);
   if (settings.name.empty()) reader->Wrong("name", "it is missing");
   if (settings.post.url.endpoint.host.empty()) reader->Wrong("url", "it is missing");
+  if (!output->ca_file.empty() && !settings.post.url.endpoint.tls) {
+    reader->Wrong("ca_file", "nobody shows a certificate to an http:// url: make it https://");
+  }
   for (const OutputConfig& other : *outputs) {
     if (other.settings.name == settings.name) reader->Wrong("name", "it is taken already");
   }
@@ -90,11 +97,17 @@ void ReadOutputs(TomlReader* reader, std::vector<OutputConfig>* outputs) {
 
 Result<std::vector<OutputSettings>> LoadOutputs(const std::vector<OutputConfig>& outputs) {
   std::vector<OutputSettings> loaded;
+  std::map<std::string, std::shared_ptr<TlsContext>> trusts;  // by CA file
   for (const OutputConfig& output : outputs) {
     OutputSettings settings = output.settings;
     if (!output.secret_file.empty()) {
       std::string text = TRY(ReadOwnersFile(output.secret_file));
       settings.post.secrets = TRY(ParseWebhookSecrets(text, output.secret_file));
+    }
+    if (settings.post.url.endpoint.tls) {
+      std::shared_ptr<TlsContext>& trust = trusts[output.ca_file];
+      if (trust == nullptr) trust = TRY(TlsContext::ForNamedServers(output.ca_file));
+      settings.post.tls = trust;
     }
     loaded.push_back(std::move(settings));
   }

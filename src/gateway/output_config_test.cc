@@ -50,6 +50,26 @@ labels = { site = "beijing" }
   EXPECT_EQ(am.renew_every, std::chrono::seconds(30));
 }
 
+TEST(OutputConfig, AReceiverMayBeCalledThroughTls) {
+  Result<GatewayConfig> config = ParseGatewayConfig(R"(
+[[webhook]]
+name = "chat"
+url = "https://chat.example/hook"
+secret_file = "/etc/chat.secret"
+[[alertmanager]]
+name = "am-1"
+url = "https://am.example:9093/"
+ca_file = "/etc/gpu-sentinel/ca.crt"
+)",
+                                                    "gateway.toml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->outputs[0].settings.post.url.ToString(), "https://chat.example:443/hook");
+  EXPECT_EQ(config->outputs[0].ca_file, "");
+  EXPECT_EQ(config->outputs[1].settings.post.url.ToString(),
+            "https://am.example:9093/api/v2/alerts");
+  EXPECT_EQ(config->outputs[1].ca_file, "/etc/gpu-sentinel/ca.crt");
+}
+
 TEST(OutputConfig, WhatIsWrongIsRefusedWithItsPlace) {
   EXPECT_THAT(ErrorOf("[[webhook]]\nname = \"a\"\nurl = \"ftp://x\"\n"),
               HasSubstr("gateway.toml:3:7: url: 'ftp://x' is not an address"));
@@ -57,6 +77,11 @@ TEST(OutputConfig, WhatIsWrongIsRefusedWithItsPlace) {
               HasSubstr("secret_file: it is missing"));
   EXPECT_THAT(ErrorOf("[[alertmanager]]\nurl = \"http://x\"\n"), HasSubstr("name: it is missing"));
   EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\n"), HasSubstr("url: it is missing"));
+  EXPECT_THAT(
+      ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nca_file = \"/ca\"\n"),
+      HasSubstr("gateway.toml:4:11: ca_file: nobody shows a certificate to an http:// url"));
+  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"https://x\"\nca_file = \"ca\"\n"),
+              HasSubstr("ca_file: "));
   EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x/api/v2/alerts\"\n"),
               HasSubstr("its base is expected"));
   EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nlabels = {a-b = \"1\"}"),

@@ -91,6 +91,8 @@ void Outputs::Reconfigure(std::vector<OutputSettings> outputs) {
     // One that wanted no more is asked again: somebody has looked at the configuration.
     bool same = found != wanted.end() && found->second == it->second.settings && !it->second.gone;
     if (same) {
+      it->second.settings.post.tls = found->second.post.tls;
+      it->second.driver->Trust(found->second.post.tls);
       wanted.erase(found);
       ++it;
       continue;

@@ -63,7 +63,8 @@ class Outputs {
   void OnChange(const std::string& incident);
   // Everything a receiver has not answered to: after the book was restored.
   void CatchUp();
-  // One that is configured as before goes on as before; so do attempts under way.
+  // One that is configured as before goes on as before, and believes whom its CA files name now; so
+  // do attempts under way.
   void Reconfigure(std::vector<OutputSettings> outputs);
 
  private:

@@ -38,6 +38,12 @@ class ByteStream {
 
   // For a socket that is connected anew.
   void Renew() { tls_.emplace(socket_, context_->context()); }
+  // Before the handshake of a client: ExpectServer, where names are checked. After one that failed:
+  // CertificateRefusal.
+  bool Expect(const std::string& host) {
+    return !context_->checks_names() || ExpectServer(tls_->native_handle(), host);
+  }
+  std::string Refusal() { return CertificateRefusal(tls_->native_handle()); }
 
   template <typename Handler>
   void Handshake(TlsSide side, Handler handler) {

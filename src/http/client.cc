@@ -1,6 +1,8 @@
 #include "http/client.h"
 
 #include <linux/sockios.h>
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
 #include <sys/ioctl.h>
 
 #include <array>
@@ -39,6 +41,11 @@ std::string HostHeader(Endpoint endpoint) {
   std::string text = endpoint.ToString();
   if (usual) text.resize(text.rfind(':'));
   return text;
+}
+
+bool SpeaksNoTls(error_code error) {
+  return error.category() == boost::asio::error::get_ssl_category() &&
+         ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_WRONG_VERSION_NUMBER;
 }
 
 // One request on its way. It lives in the handlers it waits for and ends in Finish.
@@ -128,11 +135,17 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void Connected() {
     connected_ = true;
     if (!stream_.tls()) return Exchange();
+    if (!stream_.Expect(endpoint_.host)) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "no certificate can bear the name '" + endpoint_.host + "'");
+    }
     stream_.Handshake(TlsSide::kClient, [self = shared_from_this()](error_code error) {
       if (self->finished_) return;
       if (!error) return self->Exchange();
-      self->Fail(ErrorCode::kUnavailable,
-                 "TLS with " + self->endpoint_.ToString() + ": " + error.message());
+      std::string why = self->stream_.Refusal();
+      if (why.empty() && SpeaksNoTls(error)) why = "what answers there speaks no TLS";
+      self->Fail(ErrorCode::kUnavailable, "TLS with " + self->endpoint_.ToString() + ": " +
+                                              error.message() + (why.empty() ? "" : ": " + why));
     });
   }
 

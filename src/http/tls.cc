@@ -2,6 +2,8 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include <utility>
 
@@ -83,6 +85,53 @@ Result<std::shared_ptr<TlsContext>> TlsContext::ForClient(const TlsFiles& files)
   TRY(made->TrustOnly(files.ca));
   if (!files.certificate.empty()) TRY(made->UseCertificate(files));
   return made;
+}
+
+// A clock that is not set is no excuse here: nobody dies of a chat message that comes when it is.
+Result<std::shared_ptr<TlsContext>> TlsContext::ForNamedServers(const std::string& ca) {
+  std::shared_ptr<TlsContext> made(new TlsContext(ssl::context::tls_client));
+  CHECK(SSL_CTX_set_min_proto_version(made->context_.native_handle(), TLS1_2_VERSION) == 1);
+  made->context_.set_verify_mode(ssl::verify_peer);
+  made->checks_names_ = true;
+  error_code error;
+  if (ca.empty()) {
+    made->context_.set_default_verify_paths(error);
+    if (error) return Unusable("the host's CA certificates", error.message());
+  } else {
+    made->context_.load_verify_file(ca, error);
+    if (error) return Unusable(ca, "no CA certificate in PEM: " + error.message());
+  }
+  return made;
+}
+
+bool ExpectServer(SSL* session, std::string host) {
+  if (host.ends_with('.')) host.pop_back();  // the root; no certificate has it
+  X509_VERIFY_PARAM* expected = SSL_get0_param(session);
+  if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return true;
+  // As RFC 9525 has it: names are where they belong, and a '*' is a whole label.
+  X509_VERIFY_PARAM_set_hostflags(
+      expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  return !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
+         SSL_set_tlsext_host_name(session, host.c_str()) == 1;
+}
+
+std::string CertificateRefusal(SSL* session) {
+  const long why = SSL_get_verify_result(session);
+  if (why == X509_V_OK) return "";
+  const std::string words = X509_verify_cert_error_string(why);
+  switch (why) {
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return "its certificate does not bear the name or address that is called (" + words + ")";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      return "its certificate is of no CA that is trusted here (" + words + ")";
+    default:
+      return "its certificate is not taken (" + words + ")";
+  }
 }
 
 }  // namespace sentinel

@@ -1,8 +1,12 @@
-// TLS 1.2 and later, with certificates of the site's own CA and of nobody else.
+// TLS 1.2 and later.
 //
-// Who speaks to a server asks whether its certificate is of that CA and for servers, not for which
-// name it is: terminals are known by addresses that change (docs/decisions/tls-with-a-site-ca.md).
+// Between our own programs: certificates of the site's own CA and of nobody else. Who speaks to a
+// server asks whether its certificate is of that CA and for servers, not for which name it is:
+// terminals are known by addresses that change (docs/decisions/tls-with-a-site-ca.md). A receiver
+// that is no program of ours is believed under its name alone.
 #pragma once
+
+#include <openssl/ssl.h>
 
 #include <memory>
 #include <string>
@@ -34,7 +38,12 @@ class TlsContext {
                                                        ClientCertificates clients);
   // Shows a certificate if it has one.
   static Result<std::shared_ptr<TlsContext>> ForClient(const TlsFiles& files);
+  // For servers that are known by their names: a certificate counts if it bears the name or address
+  // that is called and is of a CA in `ca` (PEM), or, where that is empty, of one that this host
+  // trusts. Shows none itself. kInvalidArgument with the file and what is wrong.
+  static Result<std::shared_ptr<TlsContext>> ForNamedServers(const std::string& ca);
 
+  bool checks_names() const { return checks_names_; }
   boost::asio::ssl::context& context() { return context_; }
 
  private:
@@ -44,6 +53,15 @@ class TlsContext {
   Status TrustOnly(const std::string& ca);
 
   boost::asio::ssl::context context_;
+  bool checks_names_ = false;
 };
+
+// Before the handshake of a client: it asks for this host (SNI; not for an address), and fails
+// unless the certificate bears it. False where no certificate could.
+bool ExpectServer(SSL* session, std::string host);
+
+// After a handshake that failed: why the other side's certificate was not taken; "" if that was not
+// it.
+std::string CertificateRefusal(SSL* session);
 
 }  // namespace sentinel

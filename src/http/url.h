@@ -1,4 +1,4 @@
-// An http:// address with a path, as a configuration names a receiver.
+// An http:// or https:// address with a path, as a configuration names a receiver.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace sentinel {
 
 struct HttpUrl {
-  Endpoint endpoint;
+  Endpoint endpoint;  // its tls: https://
   std::string path = "/";
   std::string query;  // without the '?'
 
@@ -18,8 +18,8 @@ struct HttpUrl {
   std::string ToString() const;
 };
 
-// http://host[:port][/path][?query]. kInvalidArgument with what is expected for anything else: no
-// user name or password (they belong into a file), no fragment, no character that would end a
+// http[s]://host[:port][/path][?query]. kInvalidArgument with what is expected for anything else:
+// no user name or password (they belong into a file), no fragment, no character that would end a
 // request's first line.
 Result<HttpUrl> ParseHttpUrl(std::string_view text);
 

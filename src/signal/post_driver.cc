@@ -13,6 +13,11 @@ constexpr size_t kAnswerBytesMax = 64 * 1024;
 
 }  // namespace
 
+bool PostSettings::operator==(const PostSettings& other) const {
+  return url == other.url && secrets == other.secrets && attempt_timeout == other.attempt_timeout &&
+         connect_timeout == other.connect_timeout;
+}
+
 PostDriver::PostDriver(boost::asio::io_context& io, PostSettings settings, Compose compose)
     : io_(io), settings_(std::move(settings)), compose_(std::move(compose)) {}
 
@@ -42,6 +47,7 @@ void PostDriver::Post(const std::string& id, std::string body,
   options.timeout = settings_.attempt_timeout;
   options.connect_timeout = settings_.connect_timeout;
   options.response_bytes_max = kAnswerBytesMax;
+  options.tls = settings_.tls;
   HttpFetch(io_, settings_.url.endpoint, std::move(request), options,
             [alive = alive_, done = std::move(done)](const HttpOutcome& outcome) {
               if (*alive) done(JudgeReceiver(outcome));

@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 
 #include "base/time.h"
 #include "http/message.h"
+#include "http/tls.h"
 #include "http/url.h"
 #include "signal/output_driver.h"
 
@@ -19,10 +21,12 @@ namespace sentinel {
 struct PostSettings {
   HttpUrl url;
   std::vector<std::string> secrets;  // what it is signed with; none: it is not signed
+  std::shared_ptr<TlsContext> tls;   // whom an https:// receiver has to be; not called without
   Duration attempt_timeout = std::chrono::seconds(15);
   Duration connect_timeout = std::chrono::seconds(3);
 
-  bool operator==(const PostSettings&) const = default;
+  // `tls` aside: it is read anew with every configuration, from files that may be as they were.
+  bool operator==(const PostSettings& other) const;
 };
 
 class PostDriver final : public OutputDriver {
@@ -39,6 +43,9 @@ class PostDriver final : public OutputDriver {
   // attempt.
   void Send(const Notification& notification, std::function<void(SendResult)> done) override;
   void Post(const std::string& id, std::string body, std::function<void(SendResult)> done);
+
+  // From the next attempt on.
+  void Trust(std::shared_ptr<TlsContext> tls) { settings_.tls = std::move(tls); }
 
  private:
   boost::asio::io_context& io_;

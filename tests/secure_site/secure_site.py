@@ -8,6 +8,7 @@ import base64
 import hashlib
 import hmac
 import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
@@ -44,6 +46,31 @@ def signed_v2(body, key_id, secret):
     return {"X-Timestamp-Ms": stamp, "X-Nonce": nonce, "X-Signature-V2": f"kid={key_id};v=2;sig={digest}"}
 
 
+class Receiver:
+    """A webhook's receiver behind TLS, whose certificate is for localhost and for nothing else."""
+
+    def __init__(self, folder):
+        self.told = []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.told.append((self.path, self.headers["webhook-id"], json.loads(body)))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "tls/chat.crt", folder / "tls/chat.key")
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
 class Site:
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
@@ -52,6 +79,11 @@ class Site:
         self.ctl("ca", "init", "--folder", folder / "ca")
         for name in ("gateway", "hall-1", "agent-1", "sender"):
             self.ctl("ca", "issue", name, "--host", "127.0.0.1", "--folder", folder / "ca", "--out", folder / "tls")
+        self.ctl("ca", "issue", "chat", "--for", "server", "--host", "localhost", "--folder", folder / "ca", "--out", folder / "tls")
+        self.receiver = Receiver(folder)
+        secret = folder / "chat.secret"
+        secret.touch(0o600)
+        secret.write_text("whsec_" + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
         self.ctl("key", "new", "first", "--folder", folder / "keys")
         self.ctl("key", "new", "slurm", "--folder", folder / "senders")
 
@@ -90,6 +122,20 @@ role = "admin"
 name = "hall-1"
 address = "tls:127.0.0.1:{self.lamp}"
 protocol = "v2"
+[[webhook]]
+name = "chat"
+url = "https://localhost:{self.receiver.port}/told"
+secret_file = "{f}/chat.secret"
+ca_file = "{f}/ca/ca.crt"
+[[webhook]]
+name = "under-another-name"
+url = "https://127.0.0.1:{self.receiver.port}/untold"
+secret_file = "{f}/chat.secret"
+ca_file = "{f}/ca/ca.crt"
+[[webhook]]
+name = "of-another-ca"
+url = "https://localhost:{self.receiver.port}/untold"
+secret_file = "{f}/chat.secret"
 """ + self.tls("gateway", "optional"))
         self.start("sentinel-terminal", "terminal", f"""
 name = "hall-1"
@@ -160,6 +206,16 @@ def check(site):
 
     lit = lambda text: any(text in m["text"] for m in site.json(site.lamp, "/api/v1/status")["history"])
     wait("the lamp", lambda: lit("gpu-worker-08"))
+
+    # The chat's server is told under the name its certificate bears; under another, or where its CA is not trusted, it is told nothing,
+    # and asked again.
+    told = lambda path: [body["data"]["culprit"]["host"] for at, _, body in site.receiver.told if at == path]
+    wait("the webhook", lambda: "gpu-worker-08" in told("/told"))
+    log = site.folder / "gateway.log"
+    refused = lambda name, why: sum(f"event=output_not_told output={name} " in line and why in line for line in log.read_text().splitlines()) > 1
+    wait("the wrong name to be refused twice", lambda: refused("under-another-name", "does not bear the name"))
+    wait("the unknown CA to be refused twice", lambda: refused("of-another-ca", "of no CA that is trusted here"))
+    assert not told("/untold"), "a receiver was told that is not who it should be"
 
     # An operator by his certificate, from the gateway's own host.
     asked = site.ctl("--gateway", f"tls:127.0.0.1:{site.web}", "--ca", site.folder / "ca/ca.crt", "--certificate", site.folder / "tls/sender.crt",
