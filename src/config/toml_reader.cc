@@ -1,10 +1,13 @@
 #include "config/toml_reader.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -25,6 +28,7 @@ struct TomlReader::Table {
   std::shared_ptr<const toml::table> document;  // owns what `nodes` is part of
   const toml::table* nodes;
   std::string file;
+  NamedFiles named;
   std::vector<std::string> asked;
   std::optional<Error> error;
 
@@ -33,8 +37,12 @@ struct TomlReader::Table {
     asked.emplace_back(key);
     return error ? nullptr : nodes->get(key);
   }
+  // A mistake in this very node, of this key.
+  void WrongAt(const toml::node& node, std::string_view key, const std::string& what) {
+    if (!error) error = At(file, node.source(), std::string(key) + ": " + what);
+  }
   void Read(const toml::table& inner, const std::function<void(TomlReader&)>& read) {
-    TomlReader reader(std::make_unique<Table>(Table{document, &inner, file, {}, {}}));
+    TomlReader reader(std::make_unique<Table>(Table{document, &inner, file, named, {}, {}}));
     read(reader);
     const Status finished = reader.Finish();
     if (!finished.ok() && !error) error = finished.error();
@@ -45,11 +53,13 @@ TomlReader::TomlReader(std::unique_ptr<Table> table) : table_(std::move(table)) 
 TomlReader::TomlReader(TomlReader&&) noexcept = default;
 TomlReader::~TomlReader() = default;
 
-Result<TomlReader> TomlReader::Parse(std::string_view text, const std::string& file) {
+Result<TomlReader> TomlReader::Parse(std::string_view text, const std::string& file,
+                                     NamedFiles named) {
   try {
     auto document = std::make_shared<const toml::table>(toml::parse(text));
     const toml::table* top = document.get();
-    return TomlReader(std::make_unique<Table>(Table{std::move(document), top, file, {}, {}}));
+    return TomlReader(
+        std::make_unique<Table>(Table{std::move(document), top, file, named, {}, {}}));
   } catch (const toml::parse_error& error) {
     return At(file, error.source(), std::string(error.description()));
   }
@@ -66,6 +76,12 @@ void TomlReader::Conflict(std::string_view key, const std::string& what) {
       At(table_->file, node == nullptr ? table_->nodes->source() : node->source(), what);
 }
 
+void TomlReader::Wrong(std::string_view key, const Error& found) {
+  if (table_->error) return;
+  Wrong(key, found.message);
+  table_->error->code = found.code;
+}
+
 bool TomlReader::ok() const { return !table_->error; }
 
 bool TomlReader::String(std::string_view key, std::string* out) {
@@ -75,7 +91,12 @@ bool TomlReader::String(std::string_view key, std::string* out) {
     Wrong(key, "a string is expected");
     return false;
   }
-  *out = node->as_string()->get();
+  const std::string& text = node->as_string()->get();
+  if (text.find('\0') != std::string::npos) {
+    Wrong(key, "a string without zero bytes is expected");
+    return false;
+  }
+  *out = text;
   return true;
 }
 
@@ -92,6 +113,23 @@ void TomlReader::Name(std::string_view key, std::string* out) {
 
 void TomlReader::AbsolutePath(std::string_view key, std::string* out) {
   if (String(key, out) && !out->starts_with('/')) Wrong(key, "an absolute path is expected");
+}
+
+void TomlReader::File(std::string_view key, std::string* out) {
+  if (!String(key, out)) return;
+  if (out->empty()) return Wrong(key, "a path is expected");
+  Look(key, *out);
+}
+
+void TomlReader::Look(std::string_view key, const std::string& path) {
+  if (table_->named != NamedFiles::kLookedFor || path.empty()) return;
+  struct stat found {};
+  if (stat(path.c_str(), &found) == 0) return;
+  const int why = errno;
+  const ErrorCode code = why == ENOENT || why == ENOTDIR ? ErrorCode::kNotFound
+                         : why == EACCES                 ? ErrorCode::kDenied
+                                                         : ErrorCode::kIo;
+  Wrong(key, Error{code, path + ": " + std::strerror(why)});
 }
 
 void TomlReader::Flag(std::string_view key, bool* out) {
@@ -128,17 +166,38 @@ void TomlReader::Millis(std::string_view key, Duration* out, int64_t min, int64_
   if (Integer(key, min, max, &millis)) *out = std::chrono::milliseconds(millis);
 }
 
-void TomlReader::Texts(std::string_view key, std::vector<std::string>* out) {
+bool TomlReader::Each(std::string_view key, const std::function<Status(const std::string&)>& take) {
   const toml::node* node = table_->Take(key);
-  if (node == nullptr) return;
-  out->clear();
-  if (node->is_string()) return out->push_back(node->as_string()->get());
+  if (node == nullptr) return false;
   const toml::array* array = node->as_array();
-  if (array == nullptr) return Wrong(key, "a string or an array of strings is expected");
-  for (const toml::node& item : *array) {
-    if (!item.is_string()) return Wrong(key, "an array of strings is expected");
-    out->push_back(item.as_string()->get());
+  const auto one = [&](const toml::node& item) {
+    if (!item.is_string()) {
+      return table_->WrongAt(item, key,
+                             array != nullptr ? "an array of strings is expected"
+                                              : "a string or an array of strings is expected");
+    }
+    const std::string& text = item.as_string()->get();
+    if (text.empty() || text.find('\0') != std::string::npos) {
+      return table_->WrongAt(item, key, "an empty string, or one with a zero byte, is none");
+    }
+    const Status taken = take(text);
+    if (!taken.ok()) table_->WrongAt(item, key, taken.error().message);
+  };
+  if (array == nullptr) {
+    one(*node);
+  } else {
+    for (const toml::node& item : *array) one(item);
   }
+  return ok();
+}
+
+void TomlReader::Texts(std::string_view key, std::vector<std::string>* out) {
+  std::vector<std::string> all;
+  const bool written = Each(key, [&all](const std::string& text) -> Status {
+    all.push_back(text);
+    return {};
+  });
+  if (written) *out = std::move(all);
 }
 
 void TomlReader::Numbers(std::string_view key, std::map<std::string, int>* out) {
@@ -148,7 +207,8 @@ void TomlReader::Numbers(std::string_view key, std::map<std::string, int>* out) 
   for (const auto& [name, number] : *node->as_table()) {
     const int64_t* value = number.is_integer() ? &number.as_integer()->get() : nullptr;
     if (value == nullptr || *value < 0 || *value > std::numeric_limits<int>::max()) {
-      return Wrong(key, "'" + std::string(name.str()) + "' has no whole number from 0 on");
+      return table_->WrongAt(number, key,
+                             "'" + std::string(name.str()) + "' has no whole number from 0 on");
     }
     (*out)[std::string(name.str())] = static_cast<int>(*value);
   }
@@ -159,7 +219,9 @@ void TomlReader::Names(std::string_view key, std::map<std::string, std::string>*
   if (node == nullptr) return;
   if (!node->is_table()) return Wrong(key, "a table of names with strings is expected");
   for (const auto& [name, text] : *node->as_table()) {
-    if (!text.is_string()) return Wrong(key, "'" + std::string(name.str()) + "' has no string");
+    if (!text.is_string()) {
+      return table_->WrongAt(text, key, "'" + std::string(name.str()) + "' has no string");
+    }
     (*out)[std::string(name.str())] = text.as_string()->get();
   }
 }
@@ -175,10 +237,10 @@ void TomlReader::Sections(std::string_view key, const std::function<void(TomlRea
   const toml::node* node = table_->Take(key);
   if (node == nullptr) return;
   const toml::array* array = node->as_array();
-  const bool fits = array != nullptr && std::all_of(array->begin(), array->end(),
-                                                    [](const auto& n) { return n.is_table(); });
-  if (!fits) return Wrong(key, "[[" + std::string(key) + "]] tables are expected");
+  const std::string expected = "[[" + std::string(key) + "]] tables are expected";
+  if (array == nullptr) return Wrong(key, expected);
   for (const toml::node& item : *array) {
+    if (!item.is_table()) return table_->WrongAt(item, key, expected);
     if (ok()) table_->Read(*item.as_table(), read);
   }
 }

@@ -122,6 +122,63 @@ TEST(TomlReader, AWrongValueIsToldWithItsPlace) {
   EXPECT_THAT(Complaint("name = "), StartsWith("f.toml:1:"));
 }
 
+TEST(TomlReader, AWrongItemIsToldWithItsOwnPlace) {
+  EXPECT_THAT(Complaint("[more]\ntexts = ['a',\n  1]"), StartsWith("f.toml:3:3: texts: an array"));
+  EXPECT_THAT(Complaint("[more]\ntexts = ['a', '']"), StartsWith("f.toml:2:15: texts: an empty"));
+  EXPECT_THAT(Complaint("[more]\ntexts = ''"), StartsWith("f.toml:2:9: texts: an empty string"));
+  EXPECT_THAT(Complaint("[more]\ntexts = 5"),
+              StartsWith("f.toml:2:9: texts: a string or an array"));
+  EXPECT_THAT(Complaint("[more]\nnumbers = { a = 1, b = -1 }"),
+              StartsWith("f.toml:2:24: numbers: 'b' has no whole number"));
+  EXPECT_THAT(Complaint("rows = [{at = 1}, 2]"), StartsWith("f.toml:1:19: rows: [[rows]] tables"));
+}
+
+TEST(TomlReader, AStringThatTheSystemWouldCutShortIsRefused) {
+  EXPECT_THAT(Complaint("path = \"/a\\u0000b\""), StartsWith("f.toml:1:8: path: a string without"));
+  EXPECT_THAT(Complaint("[more]\ntexts = [\"a\\u0000b\"]"), StartsWith("f.toml:2:10: texts: "));
+}
+
+TEST(TomlReader, EachOfSeveralIsReadByWhatIsSaidOfIt) {
+  const auto read = [](std::string_view text) -> Result<std::vector<size_t>> {
+    TomlReader reader = TRY(TomlReader::Parse(text, "f.toml"));
+    std::vector<size_t> sizes{7};
+    const auto size = [](const std::string& word) -> Result<size_t> {
+      if (word.size() < 4) return word.size();
+      return Error{ErrorCode::kInvalidArgument, "a short word is expected"};
+    };
+    reader.ParsedEach("words", size, &sizes);
+    TRY(reader.Finish());
+    return sizes;
+  };
+  EXPECT_EQ(*read("words = ['a', 'bcd']"), (std::vector<size_t>{1, 3}));
+  EXPECT_EQ(*read("words = 'ab'"), std::vector<size_t>{2});
+  EXPECT_EQ(*read("words = []"), std::vector<size_t>{});
+  EXPECT_EQ(*read(""), std::vector<size_t>{7});
+  const auto wrong = read("words = ['a', 'bcde', '']");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message, "f.toml:1:15: words: a short word is expected");
+}
+
+TEST(TomlReader, AFileThatIsNotThereIsToldWithItsPlaceWhereFilesAreLookedFor) {
+  const auto read = [](const std::string& text, NamedFiles named) -> Status {
+    TomlReader reader = TRY(TomlReader::Parse(text, "f.toml", named));
+    std::string file;
+    reader.Section("more", [&file](TomlReader& more) { more.File("key_file", &file); });
+    return reader.Finish();
+  };
+  const std::string there = "[more]\nkey_file = '/'";
+  const std::string gone = "[more]\nkey_file = '/no/such/file'";
+  EXPECT_TRUE(read(there, NamedFiles::kLookedFor).ok());
+  EXPECT_TRUE(read(gone, NamedFiles::kTaken).ok());
+  const Status told = read(gone, NamedFiles::kLookedFor);
+  ASSERT_FALSE(told.ok());
+  EXPECT_EQ(told.error().message,
+            "f.toml:2:12: key_file: /no/such/file: No such file or directory");
+  EXPECT_EQ(told.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read("[more]\nkey_file = ''", NamedFiles::kTaken).error().message,
+            "f.toml:2:12: key_file: a path is expected");
+}
+
 TEST(TomlReader, TheFirstMistakeIsKept) {
   EXPECT_THAT(Complaint("flog = 1\nname = 5\nflag = 5"), StartsWith("f.toml:2:8: name"));
   EXPECT_THAT(Complaint("[[rows]]\nat = 13\n[[rows]]\nat = 'x'"),
