@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace sentinel {
 
@@ -11,9 +12,13 @@ bool AnyTls(const std::vector<Endpoint>& endpoints) {
 
 void ReadTls(TomlReader* reader, TlsConfig* tls) {
   reader->Section("tls", [tls](TomlReader& table) {
-    table.AbsolutePath("certificate", &tls->files.certificate);
-    table.AbsolutePath("key", &tls->files.key);
-    table.AbsolutePath("ca", &tls->files.ca);
+    const auto file = [&table](std::string_view key, std::string* path) {
+      table.AbsolutePath(key, path);
+      table.Look(key, *path);
+    };
+    file("certificate", &tls->files.certificate);
+    file("key", &tls->files.key);
+    file("ca", &tls->files.ca);
     table.Choice<ClientCertificates>("clients",
                                      {{"none", ClientCertificates::kNone},
                                       {"optional", ClientCertificates::kOptional},
