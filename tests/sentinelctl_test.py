@@ -172,6 +172,20 @@ class Sentinelctl(unittest.TestCase):
             refused = run("config", "check", str(wrong))
             self.assertEqual(refused.returncode, 1, more)
             self.assertIn(word, refused.stderr)
+        for lines, place in (("listen = []\n", ":1:10: listen: "), ('listen = "127.0.0.1"\nagents = ["nohost:80"]\n', ":2:11: agents: "),
+                             ('inventory = "/nowhere.toml"\n', ":1:13: inventory: ")):
+            wrong.write_text(lines)
+            refused = run("config", "check", str(wrong))
+            self.assertEqual(refused.returncode, 1, lines)
+            self.assertIn(str(wrong) + place, refused.stderr)
+            for checked in ([GATEWAY, "--config", str(wrong), "--check"], [GATEWAY, "--config", str(wrong)]):
+                said = subprocess.run(checked, capture_output=True, text=True, timeout=20)
+                self.assertEqual(said.returncode, 1, lines)
+                self.assertIn(str(wrong) + place, said.stderr)
+        wrong.write_text(text.replace("[", '["192.0.2.1:1", ', 1))
+        warned = run("--json", "config", "check", str(wrong))
+        self.assertEqual(warned.returncode, 0, warned.stderr)
+        self.assertTrue(any("192.0.2.1:1: it is no address of this host now" in one for one in json.loads(warned.stdout)["warnings"]), warned.stdout)
         keyless = self.config.with_name("keyless.toml")
         keyless.write_text(self.config.read_text() + 'key_file = "/nowhere/hall.key"\n')
         refused = run("config", "check", str(keyless))

@@ -4,11 +4,13 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/clock.h"
 #include "daemon/daemon.h"
+#include "gateway/config_check.h"
 #include "gateway/gateway.h"
 
 namespace {
@@ -69,15 +71,19 @@ int main(int argc, char** argv) {
   options.config = std::move(*config);
   options.sample_key = demo ? SampleKey::kAllowed : SampleKey::kRefused;
   if (arguments.check) {
-    const Status keys = CheckKeys(options);
-    if (!keys.ok()) return failed(keys.error());
-    for (const std::string& warning : StateDirWarnings(options.config.state_dir)) {
+    std::vector<std::string> warnings;
+    const Status start = CheckStart(options, &warnings);
+    if (!start.ok()) return failed(start.error());
+    for (const std::string& warning : warnings) {
       std::fprintf(stderr, "%s: warning: %s\n", kName, warning.c_str());
     }
     std::printf("%s: ok\n", arguments.config.c_str());
     return kExitEnded;
   }
 
+  for (const std::string& warning : StandingWarnings(options.config)) {
+    spdlog::warn("event=configuration what=\"{}\"", warning);
+  }
   UseTimeZone(options.config.timezone);
   boost::asio::io_context io(1);
   Result<std::unique_ptr<Gateway>> gateway = Gateway::Create(io, std::move(options));

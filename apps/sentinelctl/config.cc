@@ -5,11 +5,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "command_line.h"
-#include "gateway/gateway.h"
+#include "gateway/config_check.h"
 
 namespace sentinel {
 
@@ -26,15 +27,18 @@ void AddConfig(CLI::App* app, CommandLine* line) {
     line->run = [path, line] {
       Result<GatewayConfig> loaded = LoadGatewayConfig(*path);
       if (!loaded.ok()) return Complain(loaded.error());
-      for (const std::string& warning : StateDirWarnings(loaded->state_dir)) {
-        std::fprintf(stderr, "sentinelctl: warning: %s\n", warning.c_str());
-      }
       GatewayOptions options;
       options.config = std::move(*loaded);
-      const Status keys = CheckKeys(options);
-      if (!keys.ok()) return Complain(keys.error());
+      std::vector<std::string> warnings;
+      const Status start = CheckStart(options, &warnings);
+      if (!start.ok()) return Complain(start.error());
+      for (const std::string& warning : warnings) {
+        std::fprintf(stderr, "sentinelctl: warning: %s\n", warning.c_str());
+      }
       if (line->options.json) {
-        std::printf("%s\n", nlohmann::json{{"file", *path}, {"ok", true}}.dump(2).c_str());
+        const nlohmann::json answer{{"file", *path}, {"ok", true}, {"warnings", warnings}};
+        std::printf("%s\n",
+                    answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
       } else {
         std::printf("%s: ok\n", path->c_str());
       }

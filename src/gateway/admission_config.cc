@@ -16,7 +16,7 @@ void ReadIngest(TomlReader* reader, IngestConfig* ingest) {
   reader->Sections("senders", [ingest](TomlReader& table) {
     SenderConfig sender;
     table.Name("name", &sender.name);
-    table.Text("key_file", &sender.key_file);
+    table.File("key_file", &sender.key_file);
     if (sender.name.empty()) table.Wrong("name", "it is missing");
     if (sender.key_file.empty()) {
       table.Wrong("key_file",

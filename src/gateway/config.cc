@@ -12,26 +12,16 @@
 #include <optional>
 
 #include "config/config_file.h"
+#include "config/host_name.h"
+#include "config/time_zone.h"
 #include "config/toml_reader.h"
 #include "gateway/config_access.h"
+#include "http/config_address.h"
 #include "incident/speech_text.h"
 #include "signal/terminal_driver.h"
 
 namespace sentinel {
 namespace {
-
-void ReadEndpoints(TomlReader* reader, std::string_view key, uint16_t default_port,
-                   std::vector<Endpoint>* out) {
-  std::vector<std::string> texts;
-  for (const Endpoint& endpoint : *out) texts.push_back(endpoint.ToString());
-  reader->Texts(key, &texts);
-  out->clear();
-  for (const std::string& text : texts) {
-    Result<Endpoint> endpoint = ParseEndpoint(text, default_port);
-    if (!endpoint.ok()) return reader->Wrong(key, endpoint.error().message);
-    out->push_back(*endpoint);
-  }
-}
 
 Result<Severity> Level(const std::string& name) {
   const std::optional<Severity> level = SeverityFromName(name);
@@ -44,22 +34,10 @@ constexpr int64_t kConfirmApartMinMs = 1;
 constexpr Duration kSuspectMax = std::chrono::milliseconds(400);
 constexpr Duration kDeadRedMin = std::chrono::milliseconds(200);
 constexpr Duration kAgentSilentMin = std::chrono::milliseconds(500);  // two heartbeats
-constexpr const char* kZoneFolder = "/usr/share/zoneinfo/";
 
-// A host without zone files cannot tell; then a name that may be one is taken.
-Result<std::string> ZoneName(const std::string& zone) {
-  bool fits = !zone.empty() && zone.size() <= 64 && zone.front() != '/' &&
-              zone.find("..") == std::string::npos &&
-              std::all_of(zone.begin(), zone.end(), [](unsigned char c) {
-                return isalnum(c) || c == '/' || c == '_' || c == '-' || c == '+';
-              });
-  struct stat found {};
-  if (fits && stat(kZoneFolder, &found) == 0) {
-    fits = stat((kZoneFolder + zone).c_str(), &found) == 0 && S_ISREG(found.st_mode);
-  }
-  if (fits) return zone;
-  return Error{ErrorCode::kInvalidArgument,
-               "there is no time zone '" + zone + "'; a name such as Asia/Shanghai is expected"};
+Result<std::string> Folder(const std::string& path) {
+  if (!path.empty()) return path;
+  return Error{ErrorCode::kInvalidArgument, "the path of a folder is expected"};
 }
 
 // Where both would bind the same port. A name is compared as it is written.
@@ -88,29 +66,42 @@ void CheckAddresses(TomlReader* reader, const GatewayConfig& config) {
   take("agents", config.agents);
 }
 
-bool Known(const GatewayConfig& config, const std::string& terminal) {
-  return std::any_of(config.terminals.begin(), config.terminals.end(),
-                     [&](const TerminalConfig& t) { return t.name == terminal; });
+bool Known(const std::vector<TerminalConfig>& terminals, const std::string& name) {
+  return std::any_of(terminals.begin(), terminals.end(),
+                     [&](const TerminalConfig& terminal) { return terminal.name == name; });
+}
+
+// For TomlReader::ParsedEach: names of terminals that there are.
+auto TerminalOf(const std::vector<TerminalConfig>& terminals) {
+  return [&terminals](const std::string& name) -> Result<std::string> {
+    if (Known(terminals, name)) return name;
+    std::string names;
+    for (const TerminalConfig& terminal : terminals) {
+      names += (names.empty() ? "" : ", ") + terminal.name;
+    }
+    return Error{ErrorCode::kInvalidArgument, "there is no terminal '" + name +
+                                                  "'; [[terminals]] has " +
+                                                  (names.empty() ? "none" : names)};
+  };
 }
 
 void ReadTerminal(TomlReader* reader, GatewayConfig* config) {
   TerminalConfig terminal;
-  std::string address;
+  std::optional<Endpoint> address;
   reader->Name("name", &terminal.name);
-  reader->Text("address", &address);
-  reader->Text("key_file", &terminal.key_file);
+  reader->Parsed("address", CalledAddress(kTerminalPort), &address);
+  reader->File("key_file", &terminal.key_file);
   reader->Choice<SignatureUse>(
       "protocol",
       {{"auto", SignatureUse::kAuto}, {"v1", SignatureUse::kV1Only}, {"v2", SignatureUse::kV2Only}},
       &terminal.signature);
-  const Result<Endpoint> endpoint = ParseEndpoint(address, kTerminalPort);
-  if (endpoint.ok()) {
-    terminal.address = *endpoint;
+  if (address) {
+    terminal.address = *address;
   } else {
-    reader->Wrong("address", endpoint.error().message);
+    reader->Wrong("address", "it is missing: host[:port], tls:host[:port] or unix:/path");
   }
   if (terminal.name.empty()) reader->Wrong("name", "it is missing");
-  if (Known(*config, terminal.name)) reader->Wrong("name", "it is taken already");
+  if (Known(config->terminals, terminal.name)) reader->Wrong("name", "it is taken already");
   config->terminals.push_back(std::move(terminal));
 }
 
@@ -119,16 +110,14 @@ void ReadRoute(TomlReader* reader, GatewayConfig* config) {
   reader->Text("rack", &route.rack);
   reader->Parsed("level", Level, &route.level);
   reader->Texts("jobs", &route.jobs);
-  reader->Texts("terminals", &route.terminals);
+  reader->ParsedEach("terminals", TerminalOf(config->terminals), &route.terminals);
   if (route.terminals.empty()) reader->Wrong("terminals", "at least one is expected");
-  for (const std::string& name : route.terminals) {
-    if (!Known(*config, name)) reader->Wrong("terminals", "there is no terminal '" + name + "'");
-  }
   config->routes.push_back(std::move(route));
 }
 
 void ReadSite(TomlReader* reader, GatewayConfig* config) {
-  reader->Parsed("timezone", ZoneName, &config->timezone);
+  reader->Parsed(
+      "timezone", [](const std::string& zone) { return ZoneName(zone); }, &config->timezone);
   reader->Choice<Language>("language",
                            {{"zh-CN", Language::kChinese}, {"en-US", Language::kEnglish}},
                            &config->incidents.language);
@@ -264,15 +253,19 @@ void ReadClass(TomlReader* reader, EventTable* events) {
   events->SetTypeOf(*hang_class, type);
 }
 
+bool IsPciId(const std::string& id) {
+  return !id.empty() && id.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+}
+
 // `names`: of those before it, by the name each is known by.
-void ReadHost(TomlReader* reader, std::map<std::string, std::string>* names,
-              std::vector<HostEntry>* hosts) {
+void ReadHost(TomlReader* reader, const std::vector<TerminalConfig>& terminals,
+              std::map<std::string, std::string>* names, std::vector<HostEntry>* hosts) {
   HostEntry host;
-  reader->Text("name", &host.name);
+  reader->Parsed("name", HostName, &host.name);
   reader->Text("rack", &host.rack);
   reader->Text("alias", &host.alias);
   reader->Whole("unit", 0, 1000, &host.unit);
-  reader->Texts("terminals", &host.terminals);
+  reader->ParsedEach("terminals", TerminalOf(terminals), &host.terminals);
   reader->Numbers("gpus", &host.gpus);
   reader->Choice<NodeState>("state",
                             {{NodeStateName(NodeState::kInService), NodeState::kInService},
@@ -280,7 +273,10 @@ void ReadHost(TomlReader* reader, std::map<std::string, std::string>* names,
                              {NodeStateName(NodeState::kCordoned), NodeState::kCordoned},
                              {NodeStateName(NodeState::kReserved), NodeState::kReserved}},
                             &host.state);
-  if (host.name.empty()) reader->Wrong("name", "a host name is expected");
+  if (host.name.empty()) reader->Wrong("name", "it is missing");
+  for (const auto& [id, card] : host.gpus) {
+    if (!IsPciId(id)) reader->Wrong("gpus", "'" + id + "' is no PCI id such as 0000:3b:00.0");
+  }
   auto [other, first] = names->emplace(IdentityHost(host.name), host.name);
   if (!first) {
     reader->Wrong("name", "'" + host.name + "' is the same host as '" + other->second +
@@ -289,17 +285,16 @@ void ReadHost(TomlReader* reader, std::map<std::string, std::string>* names,
   hosts->push_back(std::move(host));
 }
 
-Result<std::vector<HostEntry>> ReadInventory(const std::string& path, const GatewayConfig& config) {
-  const std::string text = TRY(ReadConfigFile(path));
-  std::vector<HostEntry> hosts = TRY(ParseInventory(text, path));
-  for (const HostEntry& host : hosts) {
-    for (const std::string& name : host.terminals) {
-      if (Known(config, name)) continue;
-      return Error{ErrorCode::kInvalidArgument,
-                   path + ": host " + host.name + ": there is no terminal '" + name + "'"};
-    }
+// The file itself is wrong where it is named; what stands in it, where it stands.
+Status ReadInventory(TomlReader* reader, const std::string& path, GatewayConfig* config) {
+  if (path.empty() || !reader->ok()) return {};
+  const Result<std::string> text = ReadConfigFile(path);
+  if (!text.ok()) {
+    reader->Wrong("inventory", text.error());
+    return {};
   }
-  return hosts;
+  config->hosts = TRY(ParseInventory(*text, path, config->terminals));
+  return {};
 }
 
 // What an agent says rings, so it is known by its certificate, or is on this host, or whoever
@@ -338,24 +333,30 @@ std::vector<Endpoint> CalledEndpoints(const GatewayConfig& config) {
   return called;
 }
 
-Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file) {
+Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file,
+                                              const std::vector<TerminalConfig>& terminals) {
   TomlReader reader = TRY(TomlReader::Parse(text, file));
   std::vector<HostEntry> hosts;
   std::map<std::string, std::string> names;
-  reader.Sections("host", [&](TomlReader& host) { ReadHost(&host, &names, &hosts); });
+  reader.Sections("host", [&](TomlReader& host) { ReadHost(&host, terminals, &names, &hosts); });
   TRY(reader.Finish());
   return hosts;
 }
 
-Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file) {
-  TomlReader reader = TRY(TomlReader::Parse(text, file));
+Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file,
+                                         NamedFiles named) {
+  TomlReader reader = TRY(TomlReader::Parse(text, file, named));
   GatewayConfig config = DefaultGatewayConfig();
-  ReadEndpoints(&reader, "listen", kGatewayPort, &config.listen);
-  ReadEndpoints(&reader, "agents", kAgentPort, &config.agents);
-  reader.Text("state_dir", &config.state_dir);
-  reader.Text("key_file", &config.key_file);
+  reader.ParsedEach("listen", ServedAddress(kGatewayPort), &config.listen);
+  if (config.listen.empty()) {
+    reader.Wrong("listen", "at least one address is expected: nobody could post an event or ask");
+  }
+  // None: a gateway of events that senders post, and nothing else.
+  reader.ParsedEach("agents", ServedAddress(kAgentPort, ServedNames::kNone), &config.agents);
+  reader.Parsed("state_dir", Folder, &config.state_dir);
+  reader.File("key_file", &config.key_file);
   std::string inventory;
-  reader.Text("inventory", &inventory);
+  reader.File("inventory", &inventory);
   reader.Sections("terminals", [&](TomlReader& terminal) { ReadTerminal(&terminal, &config); });
   ReadIngest(&reader, &config.ingest);
   reader.Sections("routes", [&](TomlReader& route) { ReadRoute(&route, &config); });
@@ -389,14 +390,16 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
                  "it is missing: the file with the key and secret that messages to terminal '" +
                      terminal.name + "' are signed with");
   }
+  // Before it: a key that nobody knows is told first.
   TRY(reader.Finish());
-  if (!inventory.empty()) config.hosts = TRY(ReadInventory(inventory, config));
+  TRY(ReadInventory(&reader, inventory, &config));
+  TRY(reader.Finish());
   return config;
 }
 
 Result<GatewayConfig> LoadGatewayConfig(const std::string& path) {
   const std::string text = TRY(ReadConfigFile(path));
-  return ParseGatewayConfig(text, path);
+  return ParseGatewayConfig(text, path, NamedFiles::kLookedFor);
 }
 
 std::vector<std::string> StateDirWarnings(const std::string& folder) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/toml_reader.h"
 #include "correlate/correlator.h"
 #include "gateway/access.h"
 #include "gateway/admission_config.h"
@@ -57,10 +58,13 @@ std::vector<Endpoint> ServedEndpoints(const GatewayConfig& config);
 std::vector<Endpoint> CalledEndpoints(const GatewayConfig& config);
 
 // Errors say file:line:column and what is allowed there. The inventory that a configuration names
-// is read with it.
+// is read with it; the other files that it names are looked for where it is loaded.
 Result<GatewayConfig> LoadGatewayConfig(const std::string& path);
-Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file);
-Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file);
+Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::string& file,
+                                         NamedFiles named = NamedFiles::kTaken);
+// Of the hosts of a site with these terminals.
+Result<std::vector<HostEntry>> ParseInventory(std::string_view text, const std::string& file,
+                                              const std::vector<TerminalConfig>& terminals);
 
 // What would keep the running gateway from writing there, in words; nothing if all is well. Only
 // warnings: who checks a configuration need not be the daemon's user, nor on its host.

@@ -30,7 +30,7 @@ void ReadAccess(TomlReader* reader, AccessConfig* access) {
   });
   reader->Sections("keys", [access](TomlReader& table) {
     KeyGrant grant;
-    table.Text("key_file", &grant.key_file);
+    table.File("key_file", &grant.key_file);
     table.Text("certificate", &grant.certificate);
     table.Parsed("role", RoleOf, &grant.role);
     if (grant.key_file.empty() == grant.certificate.empty()) {

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "base/testing_folder.h"
+#include "config/refusals_testing.h"
 
 namespace sentinel {
 namespace {
@@ -239,8 +243,8 @@ role = "admin"
 }
 
 TEST(Inventory, AHostIsNamedOnce) {
-  auto twice =
-      ParseInventory("[[host]]\nname = 'n1'\n[[host]]\nname = 'n1-5f7c9d8b4a'\n", "inventory.toml");
+  auto twice = ParseInventory("[[host]]\nname = 'n1'\n[[host]]\nname = 'n1-5f7c9d8b4a'\n",
+                              "inventory.toml", {});
   ASSERT_FALSE(twice.ok());
   EXPECT_THAT(twice.error().message, HasSubstr("inventory.toml:4:8: name: 'n1-5f7c9d8b4a'"));
   EXPECT_THAT(ErrorOf("key_file='k'\n[[terminals]]\nname='a'\naddress='x'\n[[terminals]]\n"
@@ -258,16 +262,16 @@ terminals = ["hall-1"]
 gpus = { "0000:3b:00.0" = 2 }
 state = "drained"
 )",
-                              "inventory.toml");
+                              "inventory.toml", {{"hall-1", {}, "", SignatureUse::kAuto}});
   ASSERT_TRUE(hosts.ok()) << hosts.error().message;
   EXPECT_EQ(hosts->at(0).rack, "A03");
   EXPECT_EQ(hosts->at(0).unit, 12);
   EXPECT_EQ(hosts->at(0).gpus.at("0000:3b:00.0"), 2);
   EXPECT_EQ(hosts->at(0).state, NodeState::kDrained);
-  auto odd = ParseInventory("[[host]]\nname='x'\nstate='broken'\n", "i");
+  auto odd = ParseInventory("[[host]]\nname='x'\nstate='broken'\n", "i", {});
   ASSERT_FALSE(odd.ok());
   EXPECT_THAT(odd.error().message, HasSubstr("in-service, drained, cordoned, reserved"));
-  EXPECT_FALSE(ParseInventory("[[hosts]]\nname='x'\n", "i").ok());
+  EXPECT_FALSE(ParseInventory("[[hosts]]\nname='x'\n", "i", {}).ok());
 }
 
 TEST(GatewayConfig, QuietHoursAreTimesOfTheSitesDay) {
@@ -281,6 +285,116 @@ TEST(GatewayConfig, QuietHoursAreTimesOfTheSitesDay) {
     ASSERT_FALSE(config.ok()) << wrong;
     EXPECT_NE(config.error().message.find("g.toml:2"), std::string::npos) << config.error().message;
   }
+}
+
+Status ParseTestedGateway(const std::string& text) {
+  TRY(ParseGatewayConfig(text, "f.toml"));
+  return {};
+}
+
+Status ParseTestedInventory(const std::string& text) {
+  TRY(ParseInventory(text, "f.toml", {{"hall-1", {}, "", SignatureUse::kAuto}}));
+  return {};
+}
+
+TEST(GatewayConfig, EveryKeyRefusesAValueThatItDoesNotTakeWithItsPlace) {
+  ExpectEveryKeyToTellThePlace(
+      {{"", {}},
+       {"[[terminals]]", {{"name", "'a'"}, {"address", "'b'"}}},
+       {"[tls]", {}},
+       {"[ingest]", {}},
+       {"[[senders]]", {{"name", "'a'"}, {"key_file", "'b'"}}},
+       {"[[routes]]", {{"terminals", "['hall-1']"}}},
+       {"[[webhook]]", {{"name", "'a'"}, {"url", "'http://b'"}, {"secret_file", "'c'"}}},
+       {"[[alertmanager]]", {{"name", "'a'"}, {"url", "'http://b'"}}},
+       {"[alerts]", {}},
+       {"[[alerts.rules]]", {{"event_type", "'A'"}}},
+       {"[site]", {}},
+       {"[detection]", {}},
+       {"[ring]", {}},
+       {"[voice]", {}},
+       {"[delivery]", {}},
+       {"[access]", {}},
+       {"[[access.users]]", {{"user", "'0'"}}},
+       {"[[access.keys]]", {{"certificate", "'a'"}}},
+       {"[[events]]", {{"type", "'A'"}}},
+       {"[event_unknown]", {}},
+       {"[[classes]]", {{"class", "'NETWORK'"}, {"event", "'NCCL_TIMEOUT'"}}},
+       {"[event_unlocated]", {}}},
+      [](const std::string& text) {
+        // A route needs a terminal that there is.
+        const bool route = text.starts_with("[[routes]]");
+        return ParseTestedGateway(text +
+                                  (route ? "[[terminals]]\nname = 'hall-1'\naddress = 'b'\n" : ""));
+      });
+  ExpectEveryKeyToTellThePlace({{"", {}}, {"[[host]]", {{"name", "'n1'"}}}}, ParseTestedInventory);
+}
+
+TEST(GatewayConfig, WhatTheStartCouldNotUseIsRefusedWithItsPlace) {
+  const std::string terminal = "key_file = 'k'\n[[terminals]]\nname = 'hall-1'\n";
+  const std::string open = "ingest.open_to = 'network'\n";
+  ExpectRefusedInTheLastLine(
+      {{"listen = []", "listen", "at least one"},
+       {"listen = ''", "listen", "empty"},
+       {"listen = ['127.0.0.1',\n '300.1.1.1']", "listen", "not an IPv4 address"},
+       {"listen = '[zz]:80'", "listen", "not an IPv6 address"},
+       {"listen = 'unix:g.sock'", "listen", "absolute path"},
+       {"listen = '10.0.0.1:99999'", "listen", "65535"},
+       {open + "agents = ['nohost:80']", "agents", "an IP address of this host is expected"},
+       {open + "agents = ['127.0.0.1',\n '10.0.0']", "agents", "not an IPv4 address"},
+       {"state_dir = ''", "state_dir", "path of a folder"},
+       {"key_file = ''", "key_file", "a path is expected"},
+       {"inventory = ''", "inventory", "a path is expected"},
+       {terminal + "address = '0.0.0.0'", "address", "one of them is expected"},
+       {terminal + "address = '10.0.0.9:0'", "address", "a port from 1 to 65535"},
+       {terminal + "address = 'a b'", "address", "no host has"},
+       {terminal + "address = 'x'\n[[routes]]\nterminals = ['hall-1',\n 'hall-2']", "terminals",
+        "there is no terminal 'hall-2'; [[terminals]] has hall-1"},
+       {terminal + "address = 'x'\n[[routes]]\nterminals = []", "terminals", "at least one"},
+       {"[ring]\npartitions = ''", "partitions", "empty"},
+       {"[site]\ntimezone = 'Mars/Olympus Mons'", "timezone", "such as Asia/Shanghai"}},
+      ParseTestedGateway);
+  EXPECT_EQ(ErrorOf("agents = []"), "") << "a gateway of what senders post";
+}
+
+TEST(Inventory, OddEntriesAreRefusedWithTheirPlace) {
+  ExpectRefusedInTheLastLine(
+      {{"[[host]]\nname = ''", "name", "without blanks"},
+       {"[[host]]\nname = 'a b'", "name", "without blanks"},
+       {"[[host]]\nname = '" + std::string(254, 'a') + "'", "name", "1 to 253 bytes"},
+       {"[[host]]\nname = 'a'\nterminals = ['hall-1',\n'hall-9']", "terminals",
+        "there is no terminal 'hall-9'"},
+       {"[[host]]\nname = 'a'\nterminals = ['']", "terminals", "empty"},
+       {"[[host]]\nname = 'a'\ngpus = { 'card two' = 2 }", "gpus", "such as 0000:3b:00.0"},
+       {"[[host]]\nname = 'a'\ngpus = { '0000:3b:00.0' = -2 }", "gpus", "from 0 on"},
+       {"[[host]]\nname = 'a'\n[[host]]\nname = 'b'\n[[host]]\nname = 'a'", "name", "same host"}},
+      ParseTestedInventory);
+  const auto nameless = ParseInventory("[[host]]\nrack = 'A03'\n", "f.toml", {});
+  ASSERT_FALSE(nameless.ok());
+  EXPECT_EQ(nameless.error().message, "f.toml:1:1: name: it is missing");
+}
+
+TEST(GatewayConfig, AFileThatItNamesAndThatIsNotThereIsToldWhereItIsNamed) {
+  const TestingFolder folder;
+  const std::string path = (folder.path() / "gateway.toml").string();
+  const auto error = [&path](const std::string& lines) {
+    std::ofstream(path) << lines;
+    const Result<GatewayConfig> config = LoadGatewayConfig(path);
+    return config.ok() ? "" : config.error().message;
+  };
+  EXPECT_EQ(error(""), "");
+  EXPECT_EQ(error("\nkey_file = '/no/such.key'"),
+            path + ":2:12: key_file: /no/such.key: No such file or directory");
+  EXPECT_EQ(error("inventory = '/no/such.toml'"),
+            path + ":1:13: inventory: /no/such.toml: No such file or directory");
+  EXPECT_EQ(error("inventory = '/'"), path + ":1:13: inventory: /: it is a folder");
+  EXPECT_EQ(error("[tls]\nca = '/no/ca.crt'"),
+            path + ":2:6: ca: /no/ca.crt: No such file or directory");
+  // What stands in a file is told where it stands.
+  const std::string hosts = (folder.path() / "inventory.toml").string();
+  std::ofstream(hosts) << "[[host]]\nname = 'n1'\nterminals = 'hall-1'\n";
+  EXPECT_THAT(error("inventory = '" + hosts + "'"),
+              HasSubstr(hosts + ":3:13: terminals: there is no terminal 'hall-1'"));
 }
 
 }  // namespace
