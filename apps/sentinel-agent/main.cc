@@ -1,6 +1,7 @@
 // sentinel-agent: watches the training processes of one node and tells the gateway.
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -38,8 +39,8 @@ int main(int argc, char** argv) {
     return StartFailed(kName, config.error(),
                        "Correct the configuration; packaging/agent.toml shows all keys.");
   }
+  const Status here = CheckHere(*config);
   if (arguments.check) {
-    const Status here = CheckHere(*config);
     if (!here.ok()) {
       return StartFailed(
           kName,
@@ -47,11 +48,21 @@ int main(int argc, char** argv) {
           "Run it as root, or make it and give it to the user the agent runs as, or name another "
           "one.");
     }
+    for (const std::string& warning : WarningsHere(*config)) {
+      std::fprintf(stderr, "%s: warning: %s\n", kName, warning.c_str());
+    }
     std::printf("%s: ok; host %s, gateway %s\n", path.empty() ? "defaults" : path.c_str(),
                 config->host.c_str(), config->gateway.ToString().c_str());
     return kExitEnded;
   }
 
+  // At boot an interface or a folder may come after us: what the start itself does not need is
+  // said, and tried again.
+  if (!here.ok()) {
+    std::string what = here.error().message;
+    std::replace(what.begin(), what.end(), '"', '\'');
+    spdlog::warn("event=not_here what=\"{}\"", what);
+  }
   boost::asio::io_context io(1);
   const Result<std::unique_ptr<Agent>> agent = Agent::Create(*config, io);
   if (!agent.ok()) {

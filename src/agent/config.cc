@@ -1,6 +1,8 @@
 #include "agent/config.h"
 
+#include <arpa/inet.h>
 #include <net/if.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +14,10 @@
 
 #include "base/digest.h"
 #include "config/config_file.h"
+#include "config/folder_check.h"
+#include "config/host_name.h"
 #include "config/toml_reader.h"
+#include "http/config_address.h"
 #include "probe/host/network_interface.h"
 #include "probe/host/proc_files.h"
 
@@ -39,40 +44,48 @@ Result<std::string> PathOrNone(const std::string& path) {
   return path;
 }
 
-Result<Endpoint> GatewayAt(const std::string& text) {
-  return ParseEndpoint(text, kAgentStreamPort);
+Result<std::string> SocketOrNone(const std::string& path) {
+  if (path.empty()) return path;
+  return SocketPath(path);
+}
+
+bool IsAddress(int family, const std::string& text) {
+  in6_addr address{};  // room for either
+  return inet_pton(family, text.c_str(), &address) == 1;
+}
+
+// A name, or one of this host's addresses.
+Result<std::string> Interface(const std::string& text) {
+  const bool name = !text.empty() && text.size() < IFNAMSIZ &&
+                    std::all_of(text.begin(), text.end(),
+                                [](unsigned char c) { return c > ' ' && c != '/' && c != 0x7f; });
+  if (name || IsAddress(AF_INET, text) || IsAddress(AF_INET6, text)) return text;
+  return Error{ErrorCode::kInvalidArgument,
+               "the name of an interface (1 to 15 bytes), or one of this host's addresses, is "
+               "expected"};
+}
+
+// An IPv6 address reaches no IPv4 one, nor the other way round.
+void CheckFamily(TomlReader* reader, const AgentConfig& config) {
+  const std::string& from = config.interface;
+  const std::string& to = config.gateway.host;
+  if (config.gateway.unix_socket) return;
+  if ((IsAddress(AF_INET, from) && IsAddress(AF_INET6, to)) ||
+      (IsAddress(AF_INET6, from) && IsAddress(AF_INET, to))) {
+    reader->Wrong("interface", from + " cannot reach the gateway's " + to +
+                                   ": an address of the same kind, or a name, is expected");
+  }
 }
 
 Error NotHere(const std::string& key, const std::string& value, const std::string& why) {
   return {ErrorCode::kNotFound, key + " = \"" + value + "\": " + why};
 }
 
-Status CheckFolder(const std::string& path, int access_mode) {
-  struct stat found {};
-  if (stat(path.c_str(), &found) != 0) return Error{ErrorCode::kNotFound, std::strerror(errno)};
-  if (!S_ISDIR(found.st_mode)) return Error{ErrorCode::kNotFound, std::strerror(ENOTDIR)};
-  if (access(path.c_str(), access_mode) != 0) {
-    return Error{ErrorCode::kNotFound, std::strerror(errno)};
-  }
-  return {};
-}
-
-std::string FolderOf(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return std::filesystem::path(path).parent_path().string();
-}
-
-// Whether `folder` can be written to, or made: then the nearest one above it that is there can be.
-Status CheckWritable(const std::string& key, const std::string& value, std::string folder) {
-  Status writable = CheckFolder(folder, W_OK | X_OK);
-  while (!writable.ok() && folder.size() > 1) {
-    struct stat found {};
-    if (stat(folder.c_str(), &found) == 0 || (errno != ENOENT && errno != ENOTDIR)) break;
-    folder = FolderOf(folder);
-    writable = CheckFolder(folder, W_OK | X_OK);
-  }
+// `key` = `value` needs `folder`.
+Status CheckUsable(const std::string& key, const std::string& value, const std::string& folder) {
+  const Status writable = CheckWritable(folder);
   if (writable.ok()) return {};
-  return NotHere(key, value, folder + ": " + writable.error().message);
+  return NotHere(key, value, writable.error().message);
 }
 
 void ReadWatch(TomlReader* reader, WatchOptions* watch) {
@@ -99,18 +112,20 @@ void ReadWatch(TomlReader* reader, WatchOptions* watch) {
 
 }  // namespace
 
-Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& file) {
-  TomlReader reader = TRY(TomlReader::Parse(text, file));
+Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& file,
+                                     NamedFiles named) {
+  TomlReader reader = TRY(TomlReader::Parse(text, file, named));
   AgentConfig config;
-  reader.Text("host", &config.host);
-  reader.Text("agent_id", &config.agent_id);
+  reader.Parsed("host", HostName, &config.host);
+  reader.Parsed("agent_id", HostName, &config.agent_id);
   reader.AbsolutePath("board_dir", &config.board_dir);
-  reader.Text("interface", &config.interface);
-  reader.Parsed("ingest_socket", PathOrNone, &config.ingest_socket);
+  reader.Parsed("interface", Interface, &config.interface);
+  reader.Parsed("ingest_socket", SocketOrNone, &config.ingest_socket);
   reader.AbsolutePath("spool_dir", &config.spool_dir);
   std::optional<std::string> state_dir;
   reader.Parsed("state_dir", PathOrNone, &state_dir);
-  reader.Parsed("gateway", GatewayAt, &config.gateway);
+  reader.Parsed("gateway", CalledAddress(kAgentStreamPort), &config.gateway);
+  CheckFamily(&reader, config);
   ReadTls(&reader, &config.tls);
   CheckTls(&reader, config.tls, {}, {config.gateway});
   reader.Section("watch", [&config](TomlReader& watch) { ReadWatch(&watch, &config.watch); });
@@ -125,7 +140,7 @@ Result<AgentConfig> ParseAgentConfig(std::string_view text, const std::string& f
 
 Result<AgentConfig> LoadAgentConfig(const std::string& path) {
   const std::string text = TRY(ReadConfigFile(path));
-  return ParseAgentConfig(text, path);
+  return ParseAgentConfig(text, path, NamedFiles::kLookedFor);
 }
 
 Status CheckHere(const AgentConfig& config) {
@@ -136,13 +151,35 @@ Status CheckHere(const AgentConfig& config) {
     return NotHere("interface", config.interface,
                    "this machine has no interface of that name or address");
   }
+  TRY(OpenTls(config.tls, {}, {config.gateway}));
   if (!config.state_dir.empty()) {
-    TRY(CheckWritable("state_dir", config.state_dir, config.state_dir));
+    TRY(CheckUsable("state_dir", config.state_dir, config.state_dir));
   }
   if (config.ingest_socket.empty()) return {};  // nothing is served or spooled
-  TRY(CheckWritable("ingest_socket", config.ingest_socket, FolderOf(config.ingest_socket)));
-  TRY(CheckWritable("spool_dir", config.spool_dir, config.spool_dir));
+  TRY(CheckUsable("ingest_socket", config.ingest_socket, FolderOf(config.ingest_socket)));
+  struct stat found {};
+  if (lstat(config.ingest_socket.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
+    return NotHere("ingest_socket", config.ingest_socket,
+                   "the path is taken by something that is no socket");
+  }
+  TRY(CheckUsable("spool_dir", config.spool_dir, config.spool_dir));
   return {};
+}
+
+std::vector<std::string> WarningsHere(const AgentConfig& config) {
+  std::vector<std::string> warnings = AddressWarnings({}, {config.gateway});
+  if (config.host.starts_with("localhost")) {
+    warnings.push_back("host " + config.host +
+                       ": alarms would not say which node it is; set `host`, or this machine's "
+                       "name");
+  }
+  const std::string by_address = InterfaceOf(config.interface);
+  const std::string interface = by_address.empty() ? config.interface : by_address;
+  if (IsTrainingInterface(interface)) {
+    warnings.push_back("interface " + interface +
+                       ": it belongs to the training network, where monitoring has no business");
+  }
+  return warnings;
 }
 
 }  // namespace sentinel

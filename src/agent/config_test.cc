@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/refusals_testing.h"
+
 namespace sentinel {
 namespace {
 
@@ -82,6 +84,50 @@ TEST(AgentConfig, MistakesAreToldWithTheirPlaceAndWhatIsAllowed) {
   EXPECT_EQ(Complaint("host = ").rfind("agent.toml:1:", 0), 0u);
 }
 
+Status ParseTestedAgent(const std::string& text) {
+  TRY(ParseAgentConfig(text, "f.toml"));
+  return {};
+}
+
+TEST(AgentConfig, EveryKeyRefusesAValueThatItDoesNotTakeWithItsPlace) {
+  ExpectEveryKeyToTellThePlace({{"", {}}, {"[tls]", {}}, {"[watch]", {}}}, ParseTestedAgent);
+}
+
+TEST(AgentConfig, WhatTheStartCouldNotUseIsRefusedWithItsPlace) {
+  ExpectRefusedInTheLastLine(
+      {{"host = ''", "host", "1 to 253 bytes"},
+       {"host = 'gpu 08'", "host", "without blanks"},
+       {"agent_id = ''", "agent_id", "1 to 253 bytes"},
+       {"agent_id = \"a\\nb\"", "agent_id", "without blanks"},
+       {"agent_id = '" + std::string(254, 'a') + "'", "agent_id", "1 to 253 bytes"},
+       {"board_dir = 'shm'", "board_dir", "absolute"},
+       {"spool_dir = ''", "spool_dir", "absolute"},
+       {"state_dir = 'x'", "state_dir", "or \"\" for none"},
+       {"ingest_socket = 'a.sock'", "ingest_socket", "absolute path of a socket"},
+       {"ingest_socket = '/run/x/'", "ingest_socket", "absolute path of a socket"},
+       {"ingest_socket = '/" + std::string(107, 'a') + "'", "ingest_socket", "107 bytes"},
+       {"gateway = '10.0.0.300'", "gateway", "not an IPv4 address"},
+       {"gateway = '10.0.0.1:0'", "gateway", "a port from 1 to 65535"},
+       {"gateway = '0.0.0.0'", "gateway", "every address of a host"},
+       {"gateway = 'unix:gw.sock'", "gateway", "absolute path"},
+       {"gateway = 'http://gw'", "gateway", "no URL"},
+       {"interface = ''", "interface", "1 to 15 bytes"},
+       {"interface = 'a-name-that-is-too-long'", "interface", "1 to 15 bytes"},
+       {"gateway = '10.0.0.1'\ninterface = '2001:db8::5'", "interface", "of the same kind"}},
+      ParseTestedAgent);
+  EXPECT_EQ(Complaint("gateway = 'gw.example.org'\ninterface = '2001:db8::5'"), "");
+}
+
+TEST(AgentConfig, WhatAnOperatorShouldKnowIsAWarning) {
+  AgentConfig config;
+  config.host = "gpu-08";
+  EXPECT_TRUE(WarningsHere(config).empty());
+  config.host = "localhost";
+  ASSERT_EQ(WarningsHere(config).size(), 1u);
+  EXPECT_NE(WarningsHere(config)[0].find("host localhost: alarms would not say"),
+            std::string::npos);
+}
+
 TEST(AgentConfig, TellsWhatThisMachineDoesNotHave) {
   namespace fs = std::filesystem;
   const std::string root = testing::TempDir() + "agent-config-" + std::to_string(getpid());
@@ -125,6 +171,16 @@ TEST(AgentConfig, TellsWhatThisMachineDoesNotHave) {
   config.ingest_socket = root + "/agent.sock";
   config.spool_dir = root + "/file/spool";
   EXPECT_NE(complaint(), "");
+  config.spool_dir = root + "/spool";
+  config.ingest_socket = root + "/file";
+  EXPECT_EQ(complaint(), "ingest_socket = \"" + root +
+                             "/file\": the path is taken by something that is no socket");
+  config.ingest_socket = root + "/agent.sock";
+  config.gateway.tls = true;
+  config.tls.files.ca = root + "/none.crt";
+  EXPECT_NE(complaint(), "") << "no certificate can be read";
+  config.gateway.tls = false;
+  config.spool_dir = root + "/file/spool";
   config.ingest_socket = "";
   EXPECT_EQ(complaint(), "") << "nothing is spooled";
   fs::remove_all(root);
