@@ -87,8 +87,12 @@ Status Run(const DaemonArguments& arguments, SampleKey sample) {
   KeyFiles files(sample);
   const KeyRing keys = TRY(files.Open(config.key_file));
   WarnOfNoKey(keys, config.key_file);
+  TRY(CheckHere(config));
   if (arguments.check) {
     TRY(OpenTerminalTls(config));
+    for (const std::string& warning : WarningsHere(config)) {
+      std::fprintf(stderr, "%s: warning: %s\n", kName, warning.c_str());
+    }
     std::printf("%s: ok\n", arguments.config.c_str());
     return {};
   }

@@ -1,31 +1,51 @@
 #include "terminal/config.h"
 
-#include <algorithm>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "config/config_file.h"
+#include "config/folder_check.h"
+#include "config/time_zone.h"
 #include "config/toml_reader.h"
+#include "floor/frame.h"
+#include "http/config_address.h"
+#include "speech/sound_sink.h"
 
 namespace sentinel {
 namespace {
 
 constexpr uint16_t kTerminalPort = 8090;
 constexpr uint16_t kGatewayPort = 8080;
-constexpr size_t kZoneBytesMax = 64;
 constexpr double kQuietestDb = 60;
 
 Error Unfit(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
-// A zone's name is a path below the system's zone files; whether the zone exists is the reader's
-// affair.
-Result<std::string> ZoneName(const std::string& zone) {
-  bool fits = !zone.empty() && zone.size() <= kZoneBytesMax && zone.front() != '/' &&
-              zone.find("..") == std::string::npos &&
-              std::all_of(zone.begin(), zone.end(), [](unsigned char c) {
-                return isalnum(c) || c == '/' || c == '_' || c == '-' || c == '+';
-              });
-  if (fits) return zone;
-  return Unfit("'" + zone + "' is not a zone's name such as Asia/Shanghai");
+Result<std::string> Path(const std::string& path) {
+  if (!path.empty()) return path;
+  return Unfit("a path is expected");
+}
+
+Error NotHere(const std::string& key, const std::string& value, const std::string& why) {
+  return {ErrorCode::kNotFound, key + " = \"" + value + "\": " + why};
+}
+
+bool WritesFiles(const TerminalConfig& config) {
+  return config.audio == AudioOutput::kWav ||
+         (config.audio == AudioOutput::kAuto && !SoundCardPresent());
+}
+
+// What is there is overwritten by the first frame.
+Status CheckFrame(const std::string& path) {
+  struct stat found {};
+  if (path.empty() || stat(path.c_str(), &found) != 0) return {};
+  if (S_ISDIR(found.st_mode)) return NotHere("frame", path, "it is a folder");
+  if (!S_ISREG(found.st_mode) || static_cast<size_t>(found.st_size) <= kFrameBytes) return {};
+  return NotHere("frame", path,
+                 "a file of " + std::to_string(found.st_size) +
+                     " bytes lies there, which is no frame (" + std::to_string(kFrameBytes) +
+                     " bytes) and would be lost");
 }
 
 // Written as 0 for full and -12 for quiet.
@@ -42,7 +62,7 @@ void ReadAudio(TomlReader* reader, TerminalConfig* config) {
                                {"wav", AudioOutput::kWav},
                                {"off", AudioOutput::kOff}},
                               &config->audio);
-  reader->Text("wav_dir", &config->wav_dir);
+  reader->Parsed("wav_dir", Path, &config->wav_dir);
   ReadDecibels(reader, "loud_db", &config->loud_below_full_db);
   ReadDecibels(reader, "normal_db", &config->normal_below_full_db);
 }
@@ -56,41 +76,70 @@ void ReadButton(TomlReader* reader, TerminalConfig* config) {
 
 }  // namespace
 
-Result<TerminalConfig> ParseTerminalConfig(std::string_view text, const std::string& file) {
-  TomlReader reader = TRY(TomlReader::Parse(text, file));
+Result<TerminalConfig> ParseTerminalConfig(std::string_view text, const std::string& file,
+                                           NamedFiles named) {
+  TomlReader reader = TRY(TomlReader::Parse(text, file, named));
   TerminalConfig config;
-  const auto at = [](uint16_t port) {
-    return [port](const std::string& address) { return ParseEndpoint(address, port); };
-  };
   reader.Name("name", &config.name);
-  reader.Parsed("listen", at(kTerminalPort), &config.listen);
-  reader.Parsed("gateway", at(kGatewayPort), &config.gateway);
-  reader.Text("key_file", &config.key_file);
+  reader.Parsed("listen", ServedAddress(kTerminalPort), &config.listen);
+  reader.Parsed("gateway", CalledAddress(kGatewayPort), &config.gateway);
+  reader.File("key_file", &config.key_file);
   reader.Choice<SignatureUse>(
       "protocol",
       {{"auto", SignatureUse::kAuto}, {"v1", SignatureUse::kV1Only}, {"v2", SignatureUse::kV2Only}},
       &config.signature);
-  reader.Text("frame", &config.frame);
+  reader.Parsed("frame", Path, &config.frame);
   reader.Section("audio", [&config](TomlReader& audio) { ReadAudio(&audio, &config); });
   reader.Section("button", [&config](TomlReader& button) { ReadButton(&button, &config); });
-  reader.Section(
-      "site", [&config](TomlReader& site) { site.Parsed("timezone", ZoneName, &config.timezone); });
+  reader.Section("site", [&config](TomlReader& site) {
+    site.Parsed(
+        "timezone", [](const std::string& zone) { return ZoneName(zone); }, &config.timezone);
+  });
   ReadTls(&reader, &config.tls);
   std::vector<Endpoint> called;
   if (config.gateway) called.push_back(*config.gateway);
   CheckTls(&reader, config.tls, {config.listen}, called);
-  TRY(reader.Finish());
   if (config.key_file.empty()) {
-    return Unfit(file +
-                 ": key_file is missing: the file with the key and secret that the gateway "
-                 "signs with");
+    reader.Wrong("key_file",
+                 "it is missing: the file with the key and secret that the gateway signs with");
   }
+  TRY(reader.Finish());
   return config;
 }
 
 Result<TerminalConfig> LoadTerminalConfig(const std::string& path) {
   const std::string text = TRY(ReadConfigFile(path));
-  return ParseTerminalConfig(text, path);
+  return ParseTerminalConfig(text, path, NamedFiles::kLookedFor);
+}
+
+Status CheckHere(const TerminalConfig& config) {
+  TRY(CheckFrame(config.frame));
+  if (!WritesFiles(config) || CheckFolder(config.wav_dir, 0).ok()) return {};
+  const Status can_be_made = CheckWritable(config.wav_dir);
+  if (can_be_made.ok()) return {};
+  return NotHere("wav_dir", config.wav_dir, can_be_made.error().message);
+}
+
+std::vector<std::string> WarningsHere(const TerminalConfig& config) {
+  std::vector<Endpoint> called;
+  if (config.gateway) called.push_back(*config.gateway);
+  std::vector<std::string> warnings = AddressWarnings({config.listen}, called);
+  if (config.audio == AudioOutput::kCard && !SoundCardPresent()) {
+    warnings.push_back("audio.output = \"card\": this host has no sound card now");
+  }
+  const auto not_writable = [&warnings](const std::string& key, const std::string& folder) {
+    const Status writable = CheckWritable(folder);
+    if (!writable.ok()) warnings.push_back(key + ": " + writable.error().message);
+  };
+  if (WritesFiles(config)) not_writable("audio.wav_dir", config.wav_dir);
+  struct stat found {};
+  if (!config.frame.empty() && stat(config.frame.c_str(), &found) != 0) {
+    const Status folder = CheckFolder(FolderOf(config.frame), W_OK | X_OK);
+    if (!folder.ok()) {
+      warnings.push_back("frame: " + FolderOf(config.frame) + ": " + folder.error().message);
+    }
+  }
+  return warnings;
 }
 
 }  // namespace sentinel

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "config/toml_reader.h"
 #include "http/message.h"
 #include "http/request_authenticator.h"
 #include "http/tls_config.h"
@@ -39,8 +41,18 @@ struct TerminalConfig {
   std::string timezone = "UTC";
 };
 
-// kInvalidArgument with file:line:column, what is wrong and what is allowed.
-Result<TerminalConfig> ParseTerminalConfig(std::string_view text, const std::string& file);
+// kInvalidArgument with file:line:column, what is wrong and what is allowed. The files that it
+// names are looked for where it is loaded.
+Result<TerminalConfig> ParseTerminalConfig(std::string_view text, const std::string& file,
+                                           NamedFiles named = NamedFiles::kTaken);
 Result<TerminalConfig> LoadTerminalConfig(const std::string& path);
+
+// What the start refuses of this host: a `frame` that is a folder, or a file that is no frame and
+// would be overwritten; a folder for speech that cannot be made. Makes nothing.
+Status CheckHere(const TerminalConfig& config);
+// What may keep it from starting or from being heard, in words: addresses that this host does not
+// have now, a gateway whose name does not resolve now (it is asked for again with every attempt), a
+// card or a folder that is not there. Asks the host's resolver, which may take its time.
+std::vector<std::string> WarningsHere(const TerminalConfig& config);
 
 }  // namespace sentinel
