@@ -5,62 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
+
+#include "store/statement.h"
 
 namespace sentinel {
 namespace {
 
 constexpr int kBusyMillis = 1000;  // somebody reads the file with sqlite3 at the same moment
-
-// The schema, one step a version: PRAGMA user_version counts the steps taken. Steps are only added.
-constexpr std::array kMigrations = {
-    R"sql(
-      CREATE TABLE events (
-        seq INTEGER PRIMARY KEY,
-        event_id TEXT NOT NULL,
-        named INTEGER NOT NULL,
-        received_ms INTEGER NOT NULL,
-        rack TEXT NOT NULL,
-        host TEXT NOT NULL,
-        type TEXT NOT NULL,
-        gpu INTEGER,
-        util REAL,
-        job TEXT NOT NULL,
-        state TEXT NOT NULL,
-        incident TEXT NOT NULL,
-        begun INTEGER,
-        occurrence INTEGER,
-        body BLOB NOT NULL);
-      CREATE UNIQUE INDEX events_by_id ON events (event_id) WHERE named = 1;
-      CREATE TABLE incidents (
-        id TEXT NOT NULL UNIQUE,
-        open INTEGER NOT NULL,
-        change INTEGER NOT NULL,
-        updated_ms INTEGER NOT NULL,
-        document TEXT NOT NULL);
-      CREATE INDEX incidents_by_change ON incidents (open, change);
-      CREATE TABLE notes (
-        name TEXT PRIMARY KEY,
-        value TEXT NOT NULL) WITHOUT ROWID;
-    )sql",
-    R"sql(
-      CREATE TABLE audit (
-        seq INTEGER PRIMARY KEY,
-        at_ms INTEGER NOT NULL,
-        actor TEXT NOT NULL,
-        origin TEXT NOT NULL,
-        action TEXT NOT NULL,
-        subject TEXT NOT NULL,
-        detail TEXT NOT NULL);
-      DELETE FROM notes WHERE value = '';
-    )sql",
-};
 
 ErrorCode CodeOf(int sqlite) {
   switch (sqlite & 0xff) {
@@ -97,56 +52,6 @@ Result<std::string> MoveAside(const std::string& path, WallTime now) {
 }
 
 }  // namespace
-
-// A prepared statement in use: bound from 1 up, reset at the end whatever happens.
-class Database::Statement {
- public:
-  Statement(sqlite3_stmt* statement) : statement_(statement) {}  // NOLINT
-  ~Statement() {
-    sqlite3_reset(statement_);
-    sqlite3_clear_bindings(statement_);
-  }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  // The text must outlive the statement's use.
-  Statement& Text(std::string_view text) {
-    // A null pointer would bind NULL.
-    sqlite3_bind_text64(statement_, ++bound_, text.data() == nullptr ? "" : text.data(),
-                        text.size(), SQLITE_STATIC, SQLITE_UTF8);
-    return *this;
-  }
-  Statement& Bytes(std::string_view bytes) {
-    sqlite3_bind_blob64(statement_, ++bound_, bytes.data() == nullptr ? "" : bytes.data(),
-                        bytes.size(), SQLITE_STATIC);
-    return *this;
-  }
-  Statement& Integer(int64_t value) {
-    sqlite3_bind_int64(statement_, ++bound_, value);
-    return *this;
-  }
-  Statement& Real(double value) {
-    sqlite3_bind_double(statement_, ++bound_, value);
-    return *this;
-  }
-  Statement& Null() {
-    sqlite3_bind_null(statement_, ++bound_);
-    return *this;
-  }
-
-  int Step() { return sqlite3_step(statement_); }
-  std::string TextAt(int column) const {
-    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    return text == nullptr
-               ? std::string()
-               : std::string(text, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
-  }
-  int64_t IntegerAt(int column) const { return sqlite3_column_int64(statement_, column); }
-
- private:
-  sqlite3_stmt* statement_;
-  int bound_ = 0;
-};
 
 Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options, WallTime now,
                                                  std::string* moved_aside) {
@@ -263,33 +168,6 @@ Status Database::Connect() {
   return {};
 }
 
-Status Database::Migrate() {
-  sqlite3_stmt* ask = nullptr;
-  TRY(Prepare("PRAGMA user_version", &ask));
-  int64_t version = 0;
-  {
-    Statement statement(ask);
-    if (statement.Step() == SQLITE_ROW) version = statement.IntegerAt(0);
-  }
-  sqlite3_finalize(ask);
-  if (version > static_cast<int64_t>(kMigrations.size())) {
-    return Error{ErrorCode::kInvalidArgument, options_.path +
-                                                  " was written by a later version (schema " +
-                                                  std::to_string(version) + ", we know " +
-                                                  std::to_string(kMigrations.size()) + ")"};
-  }
-  for (auto step = static_cast<size_t>(version); step < kMigrations.size(); ++step) {
-    std::string sql = "BEGIN IMMEDIATE;" + std::string(kMigrations[step]) +
-                      "PRAGMA user_version=" + std::to_string(step + 1) + ";COMMIT";
-    Status done = Run(sql.c_str());
-    if (!done.ok()) {
-      Rollback();
-      return done;
-    }
-  }
-  return {};
-}
-
 Status Database::Begin() { return Run("BEGIN IMMEDIATE"); }
 Status Database::Commit() { return Run("COMMIT"); }
 void Database::Rollback() {
@@ -388,76 +266,6 @@ Status Database::Prune() {
       "WHERE open = 0 ORDER BY change DESC LIMIT 1 OFFSET " +
       std::to_string(options_.closed_incidents_max) + "), -1)";
   return Run(incidents.c_str());
-}
-
-template <typename Take>
-Status Database::Each(const std::string& sql, Take take) {
-  sqlite3_stmt* prepared = nullptr;
-  TRY(Prepare(sql.c_str(), &prepared));
-  int code = SQLITE_ROW;
-  {
-    Statement statement(prepared);
-    while ((code = statement.Step()) == SQLITE_ROW) take(statement);
-  }
-  Error failure = LastError("load");
-  sqlite3_finalize(prepared);
-  if (code != SQLITE_DONE) return failure;
-  return {};
-}
-
-Result<std::vector<AuditRecord>> Database::ReadAudit(size_t max) {
-  std::vector<AuditRecord> lines;
-  TRY(Each(
-      "SELECT at_ms, actor, origin, action, subject, detail FROM audit ORDER BY seq DESC LIMIT " +
-          std::to_string(std::min(max, options_.audit_max)),
-      [&](Statement& row) {
-        // An action that a later version has written cannot be named here.
-        std::optional<AuditAction> action = AuditActionFromName(row.TextAt(3));
-        if (!action) return;
-        lines.push_back({WallTime{std::chrono::milliseconds(row.IntegerAt(0))},
-                         {row.TextAt(1), row.TextAt(2)},
-                         *action,
-                         row.TextAt(4),
-                         row.TextAt(5)});
-      }));
-  return lines;
-}
-
-Result<StoreContents> Database::Load() {
-  StoreContents contents;
-  TRY(Each("SELECT id, document FROM incidents WHERE open = 1 ORDER BY change",
-           [&](Statement& row) {
-             contents.open_incidents.push_back({row.TextAt(0), true, row.TextAt(1)});
-           }));
-  TRY(Each("SELECT id, document FROM incidents WHERE open = 0 ORDER BY change DESC LIMIT " +
-               std::to_string(options_.closed_incidents_loaded_max),
-           [&](Statement& row) {
-             contents.closed_incidents.push_back({row.TextAt(0), false, row.TextAt(1)});
-           }));
-  TRY(Each("SELECT name, value FROM notes",
-           [&](Statement& row) { contents.notes[row.TextAt(0)] = row.TextAt(1); }));
-  TRY(Each("SELECT event_id, incident FROM events WHERE named = 1 ORDER BY seq DESC LIMIT " +
-               std::to_string(options_.event_ids_loaded_max),
-           [&](Statement& row) {
-             contents.event_ids.push_back({row.TextAt(0), row.TextAt(1)});
-           }));
-  const std::string& note = contents.notes[kBegunKeptNote];
-  std::string kept = std::to_string(std::strtoull(note.c_str(), nullptr, 10));
-  TRY(Each("SELECT max(" + kept + ", ifnull(max(begun), 0)) FROM events",
-           [&](Statement& row) { contents.begun_last = static_cast<uint64_t>(row.IntegerAt(0)); }));
-  TRY(Each(
-      "SELECT incident, begun, occurrence, received_ms, body FROM events WHERE begun > " + kept +
-          " AND NOT EXISTS (SELECT 1 FROM incidents WHERE id = events.incident) "
-          "ORDER BY seq DESC LIMIT " +
-          std::to_string(options_.begun_loaded_max),
-      [&](Statement& row) {
-        contents.begun_incidents.push_back({row.TextAt(0), static_cast<uint64_t>(row.IntegerAt(1)),
-                                            static_cast<uint64_t>(row.IntegerAt(2)),
-                                            WallTime{std::chrono::milliseconds(row.IntegerAt(3))},
-                                            row.TextAt(4)});
-      }));
-  std::reverse(contents.begun_incidents.begin(), contents.begun_incidents.end());
-  return contents;
 }
 
 }  // namespace sentinel

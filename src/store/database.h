@@ -40,8 +40,6 @@ class Database {
   Result<std::vector<AuditRecord>> ReadAudit(size_t max);
 
  private:
-  class Statement;
-
   explicit Database(const StoreOptions& options) : options_(options) {}
   Status Connect();
   Status Migrate();
