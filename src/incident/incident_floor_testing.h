@@ -89,4 +89,15 @@ inline Verdict Hang(VerdictStage stage, HangClass hang_class, std::string host =
   return v;
 }
 
+// Two hosts that stand in racks.
+inline std::vector<HostEntry> Racks() {
+  HostEntry a;
+  a.name = "n2";
+  a.rack = "A03";
+  HostEntry b;
+  b.name = "n3";
+  b.rack = "A04";
+  return {a, b};
+}
+
 }  // namespace sentinel
