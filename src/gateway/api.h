@@ -44,6 +44,10 @@ struct ApiDeps {
   std::function<bool()> ready;
 };
 
+// What a server of the API takes: bodies of 64 KiB, and larger ones where a whole group comes at
+// once.
+HttpLimits ApiLimits();
+
 // GET /api/v1 tells of all that `router` serves; it outlives its own routes.
 void AddApiRoutes(HttpRouter* router, ApiDeps deps);
 

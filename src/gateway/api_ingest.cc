@@ -15,6 +15,7 @@
 namespace sentinel {
 namespace {
 
+constexpr const char* kAlertsPath = "/api/v1/alertmanager";
 constexpr const char* kRetryAfterSeconds = "1";
 
 // The answers to the events of one request, and who waits for all of them.
@@ -117,11 +118,16 @@ void PostCloudEvents(const ApiDeps& deps, const HttpRequest& request, Responder 
 
 }  // namespace
 
+HttpLimits ApiLimits() {
+  HttpLimits limits;
+  limits.body_bytes_max_of[kAlertsPath] = kAlertsBytesMax;
+  return limits;
+}
+
 void AddIngestRoutes(HttpRouter* router, const ApiShared& deps) {
-  AddForSenders(router, deps, "/api/v1/alertmanager",
-                [deps](const HttpRequest& request, Responder r) {
-                  PostAlerts(*deps, request, std::move(r));
-                });
+  AddForSenders(router, deps, kAlertsPath, [deps](const HttpRequest& request, Responder r) {
+    PostAlerts(*deps, request, std::move(r));
+  });
   AddForSenders(router, deps, "/api/v1/cloudevents",
                 [deps](const HttpRequest& request, Responder r) {
                   PostCloudEvents(*deps, request, std::move(r));

@@ -128,6 +128,31 @@ TEST_F(IngestTest, WhatTheSenderLeftOutIsSaid) {
   EXPECT_THAT(answer["passed_over"][1]["why"].get<std::string>(), HasSubstr("7 more"));
 }
 
+// As an Alertmanager without max_alerts sends what a switch takes down with it.
+TEST_F(IngestTest, AGroupOfFiveHundredAlertsIsTakenWhole) {
+  constexpr size_t kGroup = 500;
+  Json alerts = Json::array();
+  for (size_t i = 0; i < kGroup; ++i) {
+    alerts.push_back({{"status", "firing"},
+                      {"labels",
+                       {{"alertname", "NicLinkDown"},
+                        {"Hostname", "gpu-" + std::to_string(i)},
+                        {"device", "mlx5_0"}}},
+                      {"annotations", {{"description", std::string(2000, 'd')}}},
+                      {"startsAt", "2026-08-17T08:30:00Z"},
+                      {"fingerprint", std::to_string(i)}});
+  }
+  const std::string body = Json{{"version", "4"}, {"alerts", alerts}}.dump();
+  ASSERT_GT(body.size(), 1'000'000u);
+  HttpResponse answer = Post(kAlerts, body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(Json::parse(answer.body)["events"], SizeIs(kGroup));
+  // Elsewhere a body is as small as it was.
+  const std::string part = body.substr(0, 100'000);
+  EXPECT_EQ(Post("/api/v1/gpu_event", part).status, 413);
+  EXPECT_EQ(Post(kCloud, part).status, 413);
+}
+
 TEST_F(IngestTest, AlertsOfWhichNoneCanBeUsedAreRefusedWithWhatToDo) {
   HttpResponse answer =
       Post(kAlerts, R"({"version":"4","alerts":[{"status":"firing","labels":{"alertname":"X"},)"

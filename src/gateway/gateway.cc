@@ -117,7 +117,7 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
     TRY(Restore());
     for (const Endpoint& endpoint : config_.listen) {
       std::unique_ptr<HttpServer> server = TRY(HttpServer::Listen(
-          io_, endpoint, {},
+          io_, endpoint, ApiLimits(),
           SignAnswers(authenticator_,
                       [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
                         authenticator_.Identify(&request, MomentNow());

@@ -21,7 +21,7 @@ using boost::system::error_code;
 constexpr size_t kBacklogBytesMax = 256 * 1024;
 // After our last word the client may still be sending (a body we refused). Closing then would
 // reset the connection and take our answer with it, so we read on, this much and this long.
-constexpr size_t kLingerBytesMax = 1024 * 1024;
+constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Duration kLingerTime = std::chrono::seconds(1);
 
 }  // namespace
@@ -32,7 +32,8 @@ Connection::Connection(Socket socket, std::string peer, std::shared_ptr<const Un
       peer_(std::move(peer)),
       unix_peer_(std::move(unix_peer)),
       context_(std::move(context)),
-      parser_({context_->limits.header_bytes_max, context_->limits.body_bytes_max}),
+      parser_({context_->limits.header_bytes_max, context_->limits.body_bytes_max,
+               context_->limits.body_bytes_max_of}),
       in_(context_->limits.header_bytes_max + 1, '\0') {}
 
 Connection::~Connection() = default;
@@ -196,11 +197,31 @@ bool Connection::TakeUpOne() {
     Fail(400, "Bad Request");
     return true;
   }
+  if (!large_body_ && parser_.body_bytes() > context_->limits.body_bytes_max) {
+    if (!HasPlaceForLargeBody()) {
+      Fail(503, "Service Unavailable: too many large bodies at once");
+      return true;
+    }
+    large_body_ = true;
+  }
   if (!continue_sent_ && parser_.ContinueIsDue()) {
     continue_sent_ = true;
     out_.append("HTTP/1.1 100 Continue\r\n\r\n");
   }
   return false;
+}
+
+// Counted when somebody asks: that is rare, and nothing has to be given back.
+bool Connection::HasPlaceForLargeBody() const {
+  int held = 0;
+  int by_peer = 0;
+  for (const auto& [key, connection] : context_->connections) {
+    if (!connection->large_body_) continue;
+    ++held;
+    by_peer += connection->peer_ == peer_ ? 1 : 0;
+  }
+  const int max = context_->limits.large_bodies_max;
+  return held < max && by_peer < std::max(1, max / 2);
 }
 
 void Connection::Dispatch() {
@@ -219,12 +240,14 @@ void Connection::Dispatch() {
 void Connection::Fail(int status, std::string_view why) {
   state_ = State::kLastWrite;
   linger_ = true;
-  AppendResponse(TextResponse(status, std::string(why)), BodyFraming::kLength,
-                 ConnectionFate::kClose, context_->Date(), &out_);
+  HttpResponse refusal = TextResponse(status, std::string(why));
+  if (status == 503) refusal.headers["Retry-After"] = "1";
+  AppendResponse(refusal, BodyFraming::kLength, ConnectionFate::kClose, context_->Date(), &out_);
 }
 
 void Connection::Respond(const HttpResponse& response) {
   if (state_ != State::kHandling) return;  // closed meanwhile
+  large_body_ = false;
   bool keep = keep_alive_ && !context_->stopping;
   ConnectionFate fate = !keep     ? ConnectionFate::kClose
                         : http11_ ? ConnectionFate::kKeep
@@ -242,6 +265,7 @@ void Connection::Respond(const HttpResponse& response) {
 
 void Connection::BeginStream(const HttpResponse& head) {
   if (state_ != State::kHandling) return;
+  large_body_ = false;
   state_ = State::kStreaming;
   AppendResponse(head, http11_ ? BodyFraming::kChunked : BodyFraming::kUntilEnd,
                  ConnectionFate::kClose, context_->Date(), &out_);

@@ -57,6 +57,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool TakeUpRequests();
   bool TakeUpOne();
   void Dispatch();
+  bool HasPlaceForLargeBody() const;
   void Fail(int status, std::string_view why);
   void Flush();
   void WriteRest();
@@ -81,6 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool head_ = false;
   bool ended_ = false;  // the client will send no more
   bool linger_ = false;
+  bool large_body_ = false;  // it holds one of large_bodies_max places, until it has answered
 
   std::string in_;  // fixed size; the unread bytes are [in_begin_, in_end_)
   size_t in_begin_ = 0;

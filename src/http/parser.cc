@@ -32,7 +32,7 @@ void AddField(HttpHeaders* headers, BeastView name, BeastView value) {
 template <bool kIsRequest>
 class Collector : public http::basic_parser<kIsRequest> {
  public:
-  explicit Collector(ParserLimits limits) {
+  explicit Collector(const ParserLimits& limits) {
     this->header_limit(static_cast<uint32_t>(limits.header_bytes_max));
     this->body_limit(limits.body_bytes_max);
     this->eager(true);
@@ -76,9 +76,19 @@ class Collector : public http::basic_parser<kIsRequest> {
   size_t header_bytes_left_;
 };
 
+// An origin-form target, of an absolute-form one as proxies send it, less what no server is sent.
+std::string_view OriginForm(std::string_view target) {
+  if (target.starts_with("http://") || target.starts_with("https://")) {
+    size_t slash = target.find('/', target.find("//") + 2);
+    target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
+  }
+  return target.substr(0, target.find('#'));
+}
+
 class RequestCollector final : public Collector<true> {
  public:
-  using Collector::Collector;
+  // `limits` outlives it.
+  explicit RequestCollector(const ParserLimits& limits) : Collector(limits), limits_(limits) {}
 
   std::string method;
   std::string target;
@@ -91,8 +101,13 @@ class RequestCollector final : public Collector<true> {
     method = View(method_text);
     target = View(target_text);
     version = http_version;
+    const std::string_view origin = OriginForm(target);
+    auto own = limits_.body_bytes_max_of.find(origin.substr(0, origin.find('?')));
+    if (own != limits_.body_bytes_max_of.end()) this->body_limit(own->second);
   }
   void on_response_impl(int, BeastView, int, ErrorCodeOf&) override {}
+
+  const ParserLimits& limits_;
 };
 
 class ResponseCollector final : public Collector<false> {
@@ -125,13 +140,8 @@ ParseState Step(C& collector, const ParserLimits& limits, size_t* header_bytes,
   return collector.is_done() ? ParseState::kDone : ParseState::kMore;
 }
 
-// The path and query of an origin-form target, or of an absolute-form one as proxies send it.
 void SplitTarget(std::string_view target, HttpRequest* request) {
-  if (target.starts_with("http://") || target.starts_with("https://")) {
-    size_t slash = target.find('/', target.find("//") + 2);
-    target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
-  }
-  target = target.substr(0, target.find('#'));
+  target = OriginForm(target);
   size_t question = target.find('?');
   request->path = target.substr(0, question);
   if (question != std::string_view::npos) request->query = target.substr(question + 1);
@@ -141,7 +151,7 @@ void SplitTarget(std::string_view target, HttpRequest* request) {
 
 class RequestParser::Impl {
  public:
-  explicit Impl(ParserLimits limits) : limits_(limits) { Reset(); }
+  explicit Impl(ParserLimits limits) : limits_(std::move(limits)) { Reset(); }
 
   void Reset() {
     collector_.emplace(limits_);
@@ -153,12 +163,15 @@ class RequestParser::Impl {
   size_t header_bytes_ = 0;
 };
 
-RequestParser::RequestParser(ParserLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
+RequestParser::RequestParser(ParserLimits limits)
+    : impl_(std::make_unique<Impl>(std::move(limits))) {}
 RequestParser::~RequestParser() = default;
 
 ParseState RequestParser::Feed(std::string_view bytes, size_t* consumed) {
   return Step(*impl_->collector_, impl_->limits_, &impl_->header_bytes_, bytes, consumed);
 }
+
+size_t RequestParser::body_bytes() const { return impl_->collector_->body.size(); }
 
 bool RequestParser::ContinueIsDue() const {
   const RequestCollector& collector = *impl_->collector_;
@@ -182,7 +195,7 @@ HttpRequest RequestParser::Take() {
 
 class ResponseParser::Impl {
  public:
-  Impl(ParserLimits limits, bool head) : limits_(limits), head_(head) { Reset(); }
+  Impl(ParserLimits limits, bool head) : limits_(std::move(limits)), head_(head) { Reset(); }
 
   void Reset() {
     collector_.emplace(limits_);
@@ -197,7 +210,7 @@ class ResponseParser::Impl {
 };
 
 ResponseParser::ResponseParser(ParserLimits limits, bool head)
-    : impl_(std::make_unique<Impl>(limits, head)) {}
+    : impl_(std::make_unique<Impl>(std::move(limits), head)) {}
 ResponseParser::~ResponseParser() = default;
 
 ParseState ResponseParser::Feed(std::string_view bytes, size_t* consumed) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "http/message.h"
@@ -20,6 +23,8 @@ enum class ParseState {
 struct ParserLimits {
   size_t header_bytes_max;
   size_t body_bytes_max;
+  // Of requests, by path, where it is another.
+  std::map<std::string, size_t, std::less<>> body_bytes_max_of{};
 };
 
 class RequestParser {
@@ -30,6 +35,9 @@ class RequestParser {
   // Reads on. `consumed` bytes are done with; the rest is to be brought again, with more behind it
   // (kMore), or belongs to the next request (kDone).
   ParseState Feed(std::string_view bytes, size_t* consumed);
+
+  // Of the body, so far.
+  size_t body_bytes() const;
 
   // True between the end of the header and the end of the body of a client that waits for
   // "100 Continue".

@@ -23,7 +23,13 @@
 namespace sentinel {
 
 struct HttpLimits {
-  size_t body_bytes_max = 64 * 1024;   // beyond: 413
+  size_t body_bytes_max = 64 * 1024;  // beyond: 413
+  // By path, where it takes more.
+  std::map<std::string, size_t, std::less<>> body_bytes_max_of{};
+  // Bodies beyond body_bytes_max that are being read or answered at once, half of them from one
+  // peer address; beyond: 503 with Retry-After. So much memory, and no more, is held for them:
+  // large_bodies_max times the largest of body_bytes_max_of.
+  int large_bodies_max = 8;
   size_t header_bytes_max = 8 * 1024;  // beyond: 431
   int connections_max = 512;           // beyond: accepted and closed at once, counted
   double peer_share_max = 0.5;         // of connections_max, for one peer address, but at least one

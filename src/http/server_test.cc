@@ -201,6 +201,71 @@ TEST_F(HttpServerTest, ABodyBeyondTheBoundIs413AndTheClientCanReadIt) {
   EXPECT_THAT(fits.ReadUntil("x>"), StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(HttpServerTest, APathMayTakeLargerBodiesThanTheOthers) {
+  HttpLimits limits;
+  limits.body_bytes_max = 1000;
+  limits.body_bytes_max_of = {{"/echo", 20'000}};
+  Serve(limits);
+  auto post = [&](const std::string& target, size_t size) {
+    RawClient client = Client();
+    client.Send("POST " + target + " HTTP/1.1\r\nContent-Length: " + std::to_string(size) +
+                "\r\nConnection: close\r\n\r\n" + std::string(size, 'x'));
+    return client.ReadToEnd().substr(0, 12);
+  };
+  EXPECT_EQ(post("/echo", 20'000), "HTTP/1.1 200");
+  EXPECT_EQ(post("/echo?page=1", 20'000), "HTTP/1.1 200");
+  EXPECT_EQ(post("http://here/echo", 20'000), "HTTP/1.1 200");
+  EXPECT_EQ(post("/echo", 20'001), "HTTP/1.1 413");
+  EXPECT_EQ(post("/echo/", 1001), "HTTP/1.1 413");
+  EXPECT_EQ(post("/later", 1001), "HTTP/1.1 413");
+
+  // One after the other on a kept connection, each by its own bound.
+  RawClient kept = Client();
+  kept.Send("POST /echo HTTP/1.1\r\nContent-Length: 1500\r\n\r\n" + std::string(1500, 'x'));
+  kept.ReadUntil("x>");
+  kept.Send("POST /files/a HTTP/1.1\r\nContent-Length: 1500\r\n\r\n" + std::string(1500, 'x'));
+  kept.ReadUntil("HTTP/1.1 413");
+}
+
+TEST_F(HttpServerTest, LargeBodiesAtOnceAreBounded) {
+  HttpLimits limits;
+  limits.body_bytes_max = 1000;
+  limits.body_bytes_max_of = {{"/echo", 20'000}};
+  limits.large_bodies_max = 2;
+  Serve(limits);
+  const std::string head = "POST /echo HTTP/1.1\r\nContent-Length: 6000\r\n\r\n";
+  const std::string body(6000, 'x');
+  RawClient slow = Client();
+  slow.Send(head + body.substr(0, 5000));
+  for (int i = 0; i < 20; ++i) io_.run_one_for(std::chrono::milliseconds(2));
+
+  // Half of the places are one peer's; those of others, and smaller bodies, are not concerned.
+  RawClient second = Client();
+  second.Send(head + body.substr(0, 5000));
+  EXPECT_THAT(second.ReadUntil("\r\n\r\n"),
+              testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1\r\n")));
+  second.Close();
+  RunUntil(io_, [&] { return server_->connections() == 1; });
+  RawClient small = Client();
+  small.Send(kPost);
+  small.ReadUntil("<hello>");
+  RawClient other(io_, server_->port(), "127.0.0.2");
+  other.Send(head + body);
+  EXPECT_THAT(other.ReadUntil("x>"), StartsWith("HTTP/1.1 200"));
+
+  // Who has been answered gives its place back, and so does who leaves.
+  slow.Send(body.substr(5000));
+  EXPECT_THAT(slow.ReadUntil("x>"), StartsWith("HTTP/1.1 200"));
+  RawClient leaves = Client();
+  leaves.Send(head + body.substr(0, 5000));
+  for (int i = 0; i < 20; ++i) io_.run_one_for(std::chrono::milliseconds(2));
+  leaves.Close();
+  RunUntil(io_, [&] { return server_->connections() == 3; });
+  RawClient third = Client();
+  third.Send(head + body);
+  EXPECT_THAT(third.ReadUntil("x>"), StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(HttpServerTest, AClientThatAsksFirstIsToldToContinue) {
   RawClient client = Client();
   client.Send("POST /echo HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");

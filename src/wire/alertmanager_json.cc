@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kBodyBytesMax = 64 * 1024;
 constexpr size_t kFingerprintBytesMax = 64;
 
 Error Wrong(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
@@ -92,8 +91,8 @@ Result<ReceivedAlert> Take(const Json& json, const std::string& place) {
 }  // namespace
 
 Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body, int64_t* left_out) {
-  if (body.size() > kBodyBytesMax) {
-    return Wrong("longer than " + std::to_string(kBodyBytesMax) + " bytes");
+  if (body.size() > kAlertsBytesMax) {
+    return Wrong("longer than " + std::to_string(kAlertsBytesMax) + " bytes");
   }
   GroupMembers members;
   TRY(ReadJsonObject(body, &members));

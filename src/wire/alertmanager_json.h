@@ -12,8 +12,12 @@
 
 namespace sentinel {
 
-// Alerts in one body; beyond, it is refused: set max_alerts of the sender's webhook_config.
-constexpr size_t kAlertsMax = 256;
+// Of one body; beyond, it is refused. An Alertmanager sends a group whole unless its max_alerts
+// says otherwise, and one that is refused it does not send again soon: room for 500 alerts of 4
+// KiB, twice what they weigh with ten labels, a summary, a description and a generatorURL.
+constexpr size_t kAlertsBytesMax = 2 * 1024 * 1024;
+// Alerts that are taken of one body: as many of 2 KiB as have room in it.
+constexpr size_t kAlertsMax = 1024;
 constexpr size_t kAlertLabelsMax = 64;
 
 struct ReceivedAlert {
