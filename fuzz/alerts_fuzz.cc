@@ -19,8 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(!alerts.error().message.empty());
     return 0;
   }
-  CHECK(!alerts->empty() && alerts->size() <= sentinel::kAlertsMax);
-  for (const sentinel::ReceivedAlert& alert : *alerts) {
+  CHECK(alerts->alerts.size() + alerts->malformed.count > 0);
+  CHECK(alerts->alerts.size() <= sentinel::kAlertsMax);
+  CHECK(alerts->malformed.told.size() <= sentinel::kMalformedToldMax);
+  for (const sentinel::ReceivedAlert& alert : alerts->alerts) {
     sentinel::MappedAlert mapped = sentinel::MapAlert(alert, kMapping);
     CHECK(mapped.event.has_value() == mapped.why.empty());
     if (!mapped.event) continue;

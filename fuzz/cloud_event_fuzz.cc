@@ -23,8 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(!events.error().message.empty());
     return 0;
   }
-  CHECK(events->size() <= sentinel::kCloudEventsMax);
-  for (const sentinel::Event& event : *events) {
+  CHECK(events->events.size() + events->malformed.count <= sentinel::kCloudEventsMax);
+  CHECK(events->events.size() == events->places.size());
+  for (const sentinel::Event& event : events->events) {
     CHECK(!event.event_id.empty());
     std::string written = sentinel::WriteEvent(event);
     if (written.size() > sentinel::kEventBytesMax) continue;

@@ -1,12 +1,15 @@
 // The other ways in: alerts of an Alertmanager, CloudEvents. Both become gpu_events, and are
-// answered when all of them are durable (docs/formats/ingest.md).
+// answered when all that can be taken of them is durable (docs/formats/ingest.md).
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "gateway/api_routes.h"
 #include "gateway/log_value.h"
 #include "wire/cloud_event.h"
@@ -17,36 +20,119 @@ namespace {
 
 constexpr const char* kAlertsPath = "/api/v1/alertmanager";
 constexpr const char* kRetryAfterSeconds = "1";
+constexpr std::string_view kRefusal = "Bad Request: ";
+// Who sends something wrong sends it again, for hours: one line in so long, of each kind.
+constexpr Duration kLogAgainAfter = std::chrono::seconds(10);
+
+// Lines about what others send wrong: the first at once, then one in kLogAgainAfter.
+class SparseLines {
+ public:
+  // Whether to write one now; how many were not written since the last that was.
+  bool Due(Instant now, uint64_t* left_out) {
+    if (last_ && now - *last_ < kLogAgainAfter) {
+      ++left_out_;
+      return false;
+    }
+    last_ = now;
+    *left_out = std::exchange(left_out_, 0);
+    return true;
+  }
+
+ private:
+  std::optional<Instant> last_;
+  uint64_t left_out_ = 0;
+};
+
+// What the routes of this file share.
+struct Ingest {
+  ApiShared api;
+  SparseLines malformed_alerts;
+  SparseLines malformed_events;
+  SparseLines unusable_alerts;
+  SparseLines alerts_left_out;
+};
+
+// An event of a request, as its sender knows it.
+struct Place {
+  size_t index = 0;
+  std::string name;
+};
 
 // The answers to the events of one request, and who waits for all of them.
 struct Batch {
+  std::shared_ptr<Ingest> ingest;
   Responder responder;
   std::vector<IntakeAnswer> answers;
+  std::vector<Place> places;  // of the events the answers are to
   size_t missing = 0;
+  Malformed malformed;
   std::string passed_over;  // a JSON array; empty: this request has no such thing
-  bool single = false;      // answered as a gpu_event is
+  std::string unusable;     // why the first of those that nobody meant to pass over is no event
+  bool alerts = false;
+  bool single = false;  // answered as a gpu_event is
 };
 
+void TellMalformed(Batch& batch, size_t taken) {
+  if (batch.malformed.count == 0) return;
+  Ingest& ingest = *batch.ingest;
+  const GatewayMetrics& metrics = ingest.api->metrics;
+  (batch.alerts ? metrics.malformed_alerts : metrics.malformed_cloud_events)
+      ->Increment(static_cast<double>(batch.malformed.count));
+  uint64_t more = 0;
+  SparseLines& lines = batch.alerts ? ingest.malformed_alerts : ingest.malformed_events;
+  if (!lines.Due(MonotonicNow(), &more)) return;
+  const MalformedEntry& first = batch.malformed.told.front();
+  spdlog::warn("event={} count={} taken={} first={} name={} why={} requests_not_logged={}",
+               batch.alerts ? "alerts_malformed" : "cloud_events_malformed", batch.malformed.count,
+               taken, first.index, LogValue(first.name), LogValue(first.why), more);
+}
+
+std::string ListOf(const Malformed& malformed) {
+  Json refused = Json::array();
+  for (const MalformedEntry& entry : malformed.told) {
+    refused.push_back({{"index", entry.index}, {"name", entry.name}, {"why", entry.why}});
+  }
+  return Dump(refused);
+}
+
+// Why a sender repeats nothing that was malformed, and everything that the disk did not take:
+// docs/formats/ingest.md.
 HttpResponse AnswerOf(Batch& batch) {
-  const IntakeAnswer* worst = nullptr;
-  for (const IntakeAnswer& answer : batch.answers) {
-    if (answer.status != 200 && (worst == nullptr || answer.status > worst->status)) {
-      worst = &answer;
+  if (batch.single && batch.answers.front().status == 200) {
+    return JsonResponse(200, std::move(batch.answers.front().body));
+  }
+  size_t taken = 0;
+  std::string events;
+  for (size_t i = 0; i < batch.answers.size(); ++i) {
+    const IntakeAnswer& answer = batch.answers[i];
+    if (answer.status == 200) {
+      events += (taken++ == 0 ? "" : ",") + answer.body;
+    } else if (answer.status == 503) {
+      HttpResponse response = TextResponse(503, answer.body);
+      // What is durable by then counts once, however often all of it is sent.
+      response.headers["Retry-After"] = kRetryAfterSeconds;
+      return response;
+    } else if (batch.single) {
+      return TextResponse(answer.status, answer.body);
+    } else {
+      std::string why = answer.body.substr(0, answer.body.find('\n'));
+      if (why.starts_with(kRefusal)) why.erase(0, kRefusal.size());
+      batch.malformed.Add(batch.places[i].index, batch.places[i].name, std::move(why));
     }
   }
-  if (worst != nullptr) {
-    HttpResponse response = TextResponse(worst->status, worst->body);
-    // What is durable by then counts once, however often all of it is sent.
-    if (worst->status == 503) response.headers["Retry-After"] = kRetryAfterSeconds;
-    return response;
+  TellMalformed(batch, taken);
+  if (taken == 0 && batch.malformed.count > 0) {
+    return BadRequest("none of these can be used: " + batch.malformed.told.front().why);
   }
-  if (batch.single) return JsonResponse(200, std::move(batch.answers.front().body));
-  std::string body = "{\"events\":[";
-  for (size_t i = 0; i < batch.answers.size(); ++i) {
-    body += (i == 0 ? "" : ",") + batch.answers[i].body;
+  if (taken == 0 && !batch.unusable.empty()) {
+    return BadRequest("no alert of these can be used: " + batch.unusable +
+                      " ([alerts] in gateway.toml names labels)");
   }
-  body += "]";
+  std::string body = "{\"taken\":" + std::to_string(taken) +
+                     ",\"malformed\":" + std::to_string(batch.malformed.count) + ",\"events\":[" +
+                     events + "]";
   if (!batch.passed_over.empty()) body += ",\"passed_over\":" + batch.passed_over;
+  body += ",\"refused\":" + ListOf(batch.malformed);
   return JsonResponse(200, body + "}");
 }
 
@@ -62,58 +148,92 @@ void TakeAll(Intake& intake, const std::vector<Event>& events, std::shared_ptr<B
   }
 }
 
-void PostAlerts(const ApiDeps& deps, const HttpRequest& request, Responder responder) {
-  int64_t left_out = 0;
-  Result<std::vector<ReceivedAlert>> alerts = ParseAlerts(request.body, &left_out);
-  if (!alerts.ok()) {
-    return responder->Send(TextResponse(400, "Bad Request: " + alerts.error().message + "\n"));
+// Of well-formed alerts those that become no event: in the answer, counted, and in the log where
+// nobody meant it.
+class PassedOver {
+ public:
+  explicit PassedOver(Ingest& ingest) : ingest_(ingest) {}
+
+  void Add(const ReceivedAlert& alert, const MappedAlert& mapped) {
+    ++count_;
+    list_.push_back({{"fingerprint", alert.fingerprint}, {"why", mapped.why}});
+    if (!mapped.lost) return;
+    if (unusable_++ > 0) return;
+    why_ = mapped.why;
+    fingerprint_ = alert.fingerprint;
   }
+  // Nobody else would ever say so: its sender does not send them later either.
+  void AddLeftOut(size_t count, const std::string& why) {
+    if (count == 0) return;
+    count_ += count;
+    list_.push_back(
+        {{"fingerprint", ""}, {"why", std::to_string(count) + " more were left out " + why}});
+    uint64_t more = 0;
+    if (!ingest_.alerts_left_out.Due(MonotonicNow(), &more)) return;
+    spdlog::warn("event=alerts_left_out count={} why=\"{}\" requests_not_logged={}", count, why,
+                 more);
+  }
+  void Finish(Batch* batch) {
+    ingest_.api->metrics.alerts_passed_over->Increment(static_cast<double>(count_));
+    batch->passed_over = Dump(list_);
+    batch->unusable = why_;
+    uint64_t more = 0;
+    if (unusable_ == 0 || !ingest_.unusable_alerts.Due(MonotonicNow(), &more)) return;
+    spdlog::warn(
+        "event=alerts_passed_over count={} fingerprint={} why=\"{}\" requests_not_logged={}",
+        unusable_, LogValue(fingerprint_), why_, more);
+  }
+
+ private:
+  Ingest& ingest_;
+  Json list_ = Json::array();
+  size_t count_ = 0;
+  size_t unusable_ = 0;
+  std::string why_;  // of the first of these
+  std::string fingerprint_;
+};
+
+void PostAlerts(const std::shared_ptr<Ingest>& ingest, const HttpRequest& request,
+                Responder responder) {
+  Result<ReceivedAlerts> received = ParseAlerts(request.body);
+  if (!received.ok()) return responder->Send(BadRequest(received.error().message));
+  auto batch = std::make_shared<Batch>();
+  batch->alerts = true;
   std::vector<Event> events;
-  Json passed_over = Json::array();
-  std::string lost;  // why the first of those that nobody meant to pass over is no event
-  for (const ReceivedAlert& alert : *alerts) {
-    MappedAlert mapped = MapAlert(alert, deps.alerts);
+  PassedOver passed_over(*ingest);
+  for (const ReceivedAlert& alert : received->alerts) {
+    MappedAlert mapped = MapAlert(alert, ingest->api->alerts);
     if (mapped.event) {
       events.push_back(std::move(*mapped.event));
-      continue;
+      batch->places.push_back({alert.index, alert.fingerprint});
+    } else {
+      passed_over.Add(alert, mapped);
     }
-    deps.metrics.alerts_passed_over->Increment();
-    if (mapped.lost) {
-      spdlog::warn("event=alert_passed_over fingerprint={} why=\"{}\"", LogValue(alert.fingerprint),
-                   mapped.why);
-      if (lost.empty()) lost = mapped.why;
-    }
-    passed_over.push_back({{"fingerprint", alert.fingerprint}, {"why", mapped.why}});
   }
-  if (left_out > 0) {
-    // Nobody else would ever say so: it does not send them later either.
-    deps.metrics.alerts_passed_over->Increment(static_cast<double>(left_out));
-    const std::string why = std::to_string(left_out) +
-                            " more were left out by max_alerts of the sender's webhook_config";
-    spdlog::warn("event=alerts_left_out count={} why=\"max_alerts of the sender's webhook_config\"",
-                 left_out);
-    passed_over.push_back({{"fingerprint", ""}, {"why", why}});
-  }
-  if (events.empty() && !lost.empty()) {
-    return responder->Send(TextResponse(400, "Bad Request: no alert of these can be used: " + lost +
-                                                 " ([alerts] in gateway.toml names labels)\n"));
-  }
-  auto batch = std::make_shared<Batch>();
+  passed_over.AddLeftOut(received->over, "because a body holds " + std::to_string(kAlertsMax));
+  passed_over.AddLeftOut(static_cast<size_t>(received->left_out),
+                         "by max_alerts of the sender's webhook_config");
+  passed_over.Finish(batch.get());
+  batch->ingest = ingest;
   batch->responder = std::move(responder);
-  batch->passed_over = Dump(passed_over);
-  TakeAll(deps.intake, events, std::move(batch));
+  batch->malformed = std::move(received->malformed);
+  TakeAll(ingest->api->intake, events, std::move(batch));
 }
 
-void PostCloudEvents(const ApiDeps& deps, const HttpRequest& request, Responder responder) {
-  Result<std::vector<Event>> events = ParseCloudEvents(
+void PostCloudEvents(const std::shared_ptr<Ingest>& ingest, const HttpRequest& request,
+                     Responder responder) {
+  Result<ReceivedCloudEvents> received = ParseCloudEvents(
       request.body, [&request](std::string_view name) { return request.Header(name); });
-  if (!events.ok()) {
-    return responder->Send(TextResponse(400, "Bad Request: " + events.error().message + "\n"));
-  }
+  if (!received.ok()) return responder->Send(BadRequest(received.error().message));
   auto batch = std::make_shared<Batch>();
+  batch->ingest = ingest;
   batch->responder = std::move(responder);
   batch->single = !IsCloudEventBatch(request.Header("Content-Type"));
-  TakeAll(deps.intake, *events, std::move(batch));
+  batch->malformed = std::move(received->malformed);
+  for (size_t i = 0; i < received->events.size(); ++i) {
+    batch->places.push_back({received->places[i], received->events[i].event_id});
+  }
+  TakeAll(ingest->api->intake, received->events, std::move(batch));
 }
 
 }  // namespace
@@ -125,12 +245,14 @@ HttpLimits ApiLimits() {
 }
 
 void AddIngestRoutes(HttpRouter* router, const ApiShared& deps) {
-  AddForSenders(router, deps, kAlertsPath, [deps](const HttpRequest& request, Responder r) {
-    PostAlerts(*deps, request, std::move(r));
+  auto ingest = std::make_shared<Ingest>();
+  ingest->api = deps;
+  AddForSenders(router, deps, kAlertsPath, [ingest](const HttpRequest& request, Responder r) {
+    PostAlerts(ingest, request, std::move(r));
   });
   AddForSenders(router, deps, "/api/v1/cloudevents",
-                [deps](const HttpRequest& request, Responder r) {
-                  PostCloudEvents(*deps, request, std::move(r));
+                [ingest](const HttpRequest& request, Responder r) {
+                  PostCloudEvents(ingest, request, std::move(r));
                 });
 }
 

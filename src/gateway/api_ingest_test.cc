@@ -128,6 +128,64 @@ TEST_F(IngestTest, WhatTheSenderLeftOutIsSaid) {
   EXPECT_THAT(answer["passed_over"][1]["why"].get<std::string>(), HasSubstr("7 more"));
 }
 
+TEST_F(IngestTest, OneMalformedAlertCostsTheGroupNothing) {
+  Json group = Json::parse(Alerts("firing", "2026-08-17T08:30:00Z"));
+  group["alerts"].insert(group["alerts"].begin(), Json{{"status", "on"}, {"fingerprint", "bad"}});
+  // Well-formed, and larger than an event may be.
+  Json large = group["alerts"][1];
+  large["labels"]["dump"] = std::string(70'000, 'x');
+  large["fingerprint"] = "large";
+  group["alerts"].push_back(large);
+  HttpResponse answer = Post(kAlerts, group.dump());
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  Json json = Json::parse(answer.body);
+  EXPECT_EQ(json["taken"], 1);
+  EXPECT_EQ(json["malformed"], 2);
+  EXPECT_THAT(json["events"], SizeIs(1));
+  EXPECT_THAT(json["passed_over"], SizeIs(1));
+  ASSERT_THAT(json["refused"], SizeIs(2));
+  EXPECT_EQ(json["refused"][0]["index"], 0);
+  EXPECT_EQ(json["refused"][0]["name"], "bad");
+  EXPECT_THAT(json["refused"][0]["why"].get<std::string>(), HasSubstr("alerts[0].status"));
+  EXPECT_EQ(json["refused"][1]["index"], 3);
+  EXPECT_EQ(json["refused"][1]["name"], "large");
+  EXPECT_EQ(json["refused"][1]["why"], "longer than 65536 bytes");
+  // On disk before it was answered.
+  Start();
+  EXPECT_EQ(Incidents().at(0)["culprit"]["host"], "gpu-07");
+  HttpRequest metrics;
+  metrics.method = "GET";
+  metrics.path = "/metrics";
+  EXPECT_THAT(Fetch(metrics).body,
+              HasSubstr("sentinel_ingest_malformed_total{format=\"alertmanager\"} 0"));
+  EXPECT_EQ(Post(kAlerts, group.dump()).status, 200);
+  EXPECT_THAT(Fetch(metrics).body,
+              HasSubstr("sentinel_ingest_malformed_total{format=\"alertmanager\"} 2"));
+}
+
+TEST_F(IngestTest, AGroupOfWhichEveryAlertIsMalformedIsRefused) {
+  HttpResponse answer = Post(kAlerts, R"({"version":"4","alerts":[{"status":"on"},{}]})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("none of these can be used: alerts[0].status"));
+}
+
+TEST_F(IngestTest, OneMalformedEventCostsTheBatchNothing) {
+  HttpHeaders batch = {{"Content-Type", "application/cloudevents-batch+json"}};
+  const std::string good = R"({"specversion":"1.0","id":"1","source":"s","type":"t",)"
+                           R"("data":{"node_host":"n1","event_type":"GPU_LOST"}})";
+  HttpResponse answer = Post(kCloud, R"([{"id":"0"},)" + good + "]", batch);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  Json json = Json::parse(answer.body);
+  EXPECT_EQ(json["taken"], 1);
+  EXPECT_EQ(json["malformed"], 1);
+  EXPECT_EQ(json["refused"][0]["name"], "0");
+  EXPECT_EQ(json["events"][0]["event_id"], "s#1");
+  EXPECT_EQ(Post(kCloud, R"([{"id":"0"}])", batch).status, 400);
+  EXPECT_EQ(
+      Post(kCloud, R"({"id":"0"})", {{"Content-Type", "application/cloudevents+json"}}).status,
+      400);
+}
+
 // As an Alertmanager without max_alerts sends what a switch takes down with it.
 TEST_F(IngestTest, AGroupOfFiveHundredAlertsIsTakenWhole) {
   constexpr size_t kGroup = 500;

@@ -32,6 +32,12 @@ GatewayMetrics::GatewayMetrics() : registry_(std::make_shared<prometheus::Regist
   events_not_durable = &events.Add({{"outcome", "not_durable"}});
   alerts_passed_over = Counter("sentinel_alerts_passed_over_total",
                                "Alerts of an Alertmanager that became no event");
+  auto& malformed = prometheus::BuildCounter()
+                        .Name("sentinel_ingest_malformed_total")
+                        .Help("Entries of posted lists that were not as they have to be")
+                        .Register(*registry_);
+  malformed_alerts = &malformed.Add({{"format", "alertmanager"}});
+  malformed_cloud_events = &malformed.Add({{"format", "cloudevents"}});
   opened_ = &prometheus::BuildCounter()
                  .Name("sentinel_incidents_opened_total")
                  .Help("Incidents opened")

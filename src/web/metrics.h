@@ -41,6 +41,8 @@ class GatewayMetrics {
   prometheus::Counter* events_repeated;  // by event_id
   prometheus::Counter* events_not_durable;
   prometheus::Counter* alerts_passed_over;
+  prometheus::Counter* malformed_alerts;
+  prometheus::Counter* malformed_cloud_events;
   prometheus::Counter* attempts;
   prometheus::Counter* attempts_failed;
   prometheus::Counter* agent_frames;

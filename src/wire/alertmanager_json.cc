@@ -90,7 +90,7 @@ Result<ReceivedAlert> Take(const Json& json, const std::string& place) {
 
 }  // namespace
 
-Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body, int64_t* left_out) {
+Result<ReceivedAlerts> ParseAlerts(std::string_view body) {
   if (body.size() > kAlertsBytesMax) {
     return Wrong("longer than " + std::to_string(kAlertsBytesMax) + " bytes");
   }
@@ -105,17 +105,29 @@ Result<std::vector<ReceivedAlert>> ParseAlerts(std::string_view body, int64_t* l
   const Json list = Json::parse(*members.alerts, nullptr, false);
   if (!list.is_array()) return Wrong("alerts must be an array");
   if (list.empty()) return Wrong("alerts is empty");
-  if (list.size() > kAlertsMax) {
-    return Wrong("more than " + std::to_string(kAlertsMax) +
-                 " alerts: set max_alerts in the sender's webhook_config");
+  if (list.size() > kAlertEntriesMax) {
+    return Wrong("more than " + std::to_string(kAlertEntriesMax) + " alerts");
   }
-  std::vector<ReceivedAlert> alerts;
+  ReceivedAlerts received;
   for (size_t i = 0; i < list.size(); ++i) {
-    ReceivedAlert alert = TRY(Take(list[i], "alerts[" + std::to_string(i) + "]"));
-    alerts.push_back(std::move(alert));
+    Result<ReceivedAlert> alert = Take(list[i], "alerts[" + std::to_string(i) + "]");
+    if (!alert.ok()) {
+      received.malformed.Add(i, Text(list[i], "fingerprint"), alert.error().message);
+      continue;
+    }
+    alert->index = i;
+    received.alerts.push_back(std::move(*alert));
   }
-  if (left_out != nullptr) *left_out = std::max<int64_t>(members.truncated, 0);
-  return alerts;
+  std::vector<ReceivedAlert>& alerts = received.alerts;
+  if (alerts.size() > kAlertsMax) {
+    // An end that is not heard ends with its lease; a beginning would not be heard at all.
+    std::stable_partition(alerts.begin(), alerts.end(),
+                          [](const ReceivedAlert& alert) { return alert.firing; });
+    received.over = alerts.size() - kAlertsMax;
+    alerts.erase(alerts.begin() + kAlertsMax, alerts.end());
+  }
+  received.left_out = std::max<int64_t>(members.truncated, 0);
+  return received;
 }
 
 }  // namespace sentinel

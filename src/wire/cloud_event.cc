@@ -112,7 +112,7 @@ class BatchMembers final : public JsonMembers {
   }
 };
 
-Result<std::vector<Event>> OfBatch(std::string_view body) {
+Result<ReceivedCloudEvents> OfBatch(std::string_view body) {
   // The strict reader reads an object.
   BatchMembers members;
   TRY(ReadJsonObject(R"({"batch":)" + std::string(body) + "}", &members));
@@ -121,15 +121,28 @@ Result<std::vector<Event>> OfBatch(std::string_view body) {
   if (list.size() > kCloudEventsMax) {
     return Wrong("more than " + std::to_string(kCloudEventsMax) + " events in a batch");
   }
-  std::vector<Event> events;
+  ReceivedCloudEvents received;
   for (size_t i = 0; i < list.size(); ++i) {
     Result<Event> event = OfStructured(list[i].dump());
     if (!event.ok()) {
-      return Wrong("event " + std::to_string(i) + " of the batch: " + event.error().message);
+      auto id = list[i].find("id");
+      const bool named = id != list[i].end() && id->is_string();
+      received.malformed.Add(
+          i, named ? id->get<std::string>() : "",
+          "event " + std::to_string(i) + " of the batch: " + event.error().message);
+      continue;
     }
-    events.push_back(std::move(*event));
+    received.events.push_back(std::move(*event));
+    received.places.push_back(i);
   }
-  return events;
+  return received;
+}
+
+ReceivedCloudEvents Alone(Event event) {
+  ReceivedCloudEvents received;
+  received.events.push_back(std::move(event));
+  received.places.push_back(0);
+  return received;
 }
 
 std::string MediaType(std::string_view header) {
@@ -146,14 +159,14 @@ bool IsCloudEventBatch(std::string_view content_type) {
   return MediaType(content_type) == std::string(kCloudEventBatchType) + "+json";
 }
 
-Result<std::vector<Event>> ParseCloudEvents(
+Result<ReceivedCloudEvents> ParseCloudEvents(
     std::string_view body, const std::function<std::string_view(std::string_view)>& header) {
   const std::string type = MediaType(header("Content-Type"));
   const std::string batch = std::string(kCloudEventBatchType) + "+json";
   if (IsCloudEventBatch(type)) return OfBatch(body);
   if (type == std::string(kCloudEventType) + "+json") {
     Event event = TRY(OfStructured(body));
-    return std::vector<Event>{std::move(event)};
+    return Alone(std::move(event));
   }
   if (type.starts_with(kCloudEventType)) {
     return Wrong("Content-Type " + type + " is not read; application/cloudevents+json or " + batch +
@@ -172,7 +185,7 @@ Result<std::vector<Event>> ParseCloudEvents(
         "this is no CloudEvent; a plain gpu_event belongs to /api/v1/gpu_event");
   }
   Event event = TRY(Open(envelope, body));
-  return std::vector<Event>{std::move(event)};
+  return Alone(std::move(event));
 }
 
 }  // namespace sentinel

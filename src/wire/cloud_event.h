@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/event.h"
+#include "wire/malformed.h"
 
 namespace sentinel {
 
@@ -20,12 +21,19 @@ constexpr std::string_view kCloudEventBatchType = "application/cloudevents-batch
 // Whether that Content-Type, in whatever case and with whatever parameters, says it is a batch.
 bool IsCloudEventBatch(std::string_view content_type);
 
+struct ReceivedCloudEvents {
+  std::vector<Event> events;
+  std::vector<size_t> places;  // of each of them in the batch
+  Malformed malformed;         // of a batch
+};
+
 // `header` gives a header's value, or "".
 //
 // Each event's data is a gpu_event. Its id where the data names none: `source` and `id` together,
-// as CloudEvents has it; its observed_at likewise: `time`. kInvalidArgument with what is wrong and
-// what is expected; then none of a batch counts.
-Result<std::vector<Event>> ParseCloudEvents(
+// as CloudEvents has it; its observed_at likewise: `time`. An event of a batch that is not as it
+// has to be costs no other its place. kInvalidArgument with what is wrong and what is expected for
+// one that comes alone, and for what is no batch: then none of it counts.
+Result<ReceivedCloudEvents> ParseCloudEvents(
     std::string_view body, const std::function<std::string_view(std::string_view)>& header);
 
 }  // namespace sentinel

@@ -15,11 +15,16 @@ using testing::SizeIs;
 
 using Headers = std::map<std::string, std::string, std::less<>>;
 
-Result<std::vector<Event>> Parse(const std::string& body, const Headers& headers) {
+Result<ReceivedCloudEvents> Received(const std::string& body, const Headers& headers) {
   return ParseCloudEvents(body, [&](std::string_view name) -> std::string_view {
     auto found = headers.find(name);
     return found == headers.end() ? std::string_view() : std::string_view(found->second);
   });
+}
+Result<std::vector<Event>> Parse(const std::string& body, const Headers& headers) {
+  auto received = Received(body, headers);
+  if (!received.ok()) return received.error();
+  return std::move(received->events);
 }
 std::string ErrorOf(const std::string& body, const Headers& headers) {
   auto events = Parse(body, headers);
@@ -81,14 +86,24 @@ TEST(CloudEvents, WhatIsNullIsAbsent) {
   EXPECT_THAT(ErrorOf(Enveloped(R"(,"data":null)"), kStructured), HasSubstr("data is missing"));
 }
 
-TEST(CloudEvents, ABatchCountsWholeOrNotAtAll) {
+TEST(CloudEvents, OneOfABatchThatIsMalformedCostsNoOtherItsPlace) {
   std::string good = Enveloped(R"(,"data":)" + std::string(kData));
   auto events = Parse("[" + good + "," + good + "]", kBatch);
   ASSERT_TRUE(events.ok()) << events.error().message;
   EXPECT_THAT(*events, SizeIs(2));
   EXPECT_THAT(Parse("[]", kBatch).value(), SizeIs(0));
-  EXPECT_THAT(ErrorOf("[" + good + "," + Enveloped("") + "]", kBatch),
-              HasSubstr("event 1 of the batch: data is missing"));
+  auto received = Received("[" + good + "," + Enveloped("") + ",7," + good + "]", kBatch);
+  ASSERT_TRUE(received.ok()) << received.error().message;
+  EXPECT_THAT(received->events, SizeIs(2));
+  EXPECT_THAT(received->places, testing::ElementsAre(0, 3));
+  EXPECT_EQ(received->malformed.count, 2u);
+  ASSERT_THAT(received->malformed.told, SizeIs(2));
+  EXPECT_EQ(received->malformed.told[0].index, 1u);
+  EXPECT_EQ(received->malformed.told[0].name, "7");
+  EXPECT_THAT(received->malformed.told[0].why, HasSubstr("event 1 of the batch: data is missing"));
+}
+
+TEST(CloudEvents, WhatIsNoBatchIsRefused) {
   for (const char* wrong : {"{}", "[],\"batch\":[]", "[]}", "[],\"x\":1", ""}) {
     EXPECT_NE(ErrorOf(wrong, kBatch), "") << wrong;
   }
