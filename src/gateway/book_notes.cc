@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kMuteNote = "mute/";        // + terminal: until when it is silent, RFC 3339
 constexpr const char* kSilenceNote = "silence/";  // + id: docs/formats/silences.md
 constexpr const char* kFlapNote = "flap/";        // + 16 hex digits of the hash of the source
+constexpr const char* kDigestNote = "digest";     // quiet hours until then were told of, RFC 3339
 
 std::string FlapNoteOf(const std::string& source) {
   return kFlapNote + Sha256Hex(source).substr(0, 16);
@@ -38,6 +39,11 @@ void BookNotes::RestoreMutes(const Notes& notes, Moment now) {
     if (end) book_.Mute(terminal, *end, now);
     mutes_kept_.insert(terminal);
   });
+}
+
+void BookNotes::RestoreDigest(const Notes& notes, Moment now) {
+  auto told = notes.find(kDigestNote);
+  book_.RestoreDigest(told == notes.end() ? std::nullopt : ParseRfc3339(told->second), now);
 }
 
 void BookNotes::KeepMutes() {
@@ -91,6 +97,9 @@ void BookNotes::Keep(const IncidentBook::Actions& actions) {
   }
   for (const std::string& source : actions.flaps_over) {
     store_.PutNote({FlapNoteOf(source), ""}, {});
+  }
+  if (actions.digest_told) {
+    store_.PutNote({kDigestNote, FormatRfc3339(*actions.digest_told)}, {});
   }
   for (const AuditRecord& line : actions.audit) KeepAct(line);
 }

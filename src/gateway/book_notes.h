@@ -1,5 +1,5 @@
 // What the book of incidents remembers besides incidents, as notes in the store: silences, mutes,
-// and which sources come and go. And the audit trail.
+// which sources come and go, and whether the night has had its digest. And the audit trail.
 #pragma once
 
 #include <map>
@@ -25,6 +25,8 @@ class BookNotes {
   void RestoreFlaps(const Notes& notes, Moment now);
   // After: the end of a mute reminds of what burns.
   void RestoreMutes(const Notes& notes, Moment now);
+  // After that: a terminal that is muted is told nothing.
+  void RestoreDigest(const Notes& notes, Moment now);
 
   void Keep(const IncidentBook::Actions& actions);
   // Of what somebody did that is no act of the book.

@@ -255,6 +255,7 @@ Status GatewayOnLoop::Restore() {
   count += contents.begun_incidents.size();
   intake_.Remember(contents.event_ids, ids);
   notes_.RestoreMutes(contents.notes, now);
+  notes_.RestoreDigest(contents.notes, now);
   for (const auto& [name, boot_id] : contents.notes) {
     if (name.starts_with(kBootNote)) {
       deliveries_.RememberBoot(name.substr(std::string(kBootNote).size()), boot_id);

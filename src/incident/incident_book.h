@@ -230,6 +230,8 @@ class IncidentBook {
     std::vector<AuditRecord> audit;          // to be kept
     std::vector<FlapMemory> flaps;           // of sources that come and go: to be kept
     std::vector<std::string> flaps_over;     // sources: to be forgotten
+    // Quiet hours that ended until then have had their digest: to be kept.
+    std::optional<WallTime> digest_told;
   };
   Actions TakeActions();
   // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
@@ -250,6 +252,10 @@ class IncidentBook {
   // again, under its old id and with the old ids of its messages. After Restore. Nothing happens
   // if that identity is open.
   void Rebegin(const Event& event, uint64_t occurrence, WallTime at, Moment now);
+  // After these and the mutes: `told` is the last digest_told of an earlier process. Where quiet
+  // hours have ended since, no longer than kDigestLateMax ago, their digest is told now. Without it
+  // nothing is owed.
+  void RestoreDigest(std::optional<WallTime> told, Moment now);
 
  private:
   enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
@@ -395,7 +401,10 @@ class IncidentBook {
   void Remind(const std::string& terminal, Moment now);
   void FollowQuietHours(Moment now);
   void HushPending(Moment now);
+  bool DigestIsOwed(Moment now) const;
+  void TellDigests(Moment now);
   void TellDigest(const std::string& terminal, Moment now);
+  void KeepDigestTold(WallTime until);
   Entry* RaiseOwn(const Event& event, Moment now);
   void EndOwn(const Event& event, Moment now);
   void TakeOver(Entry& entry, const std::string& lost, Moment now);
@@ -432,7 +441,8 @@ class IncidentBook {
   std::optional<Instant> quiet_changes_;        // when quiet hours begin or end next
   Duration clock_ahead_{0};                     // the civil clock of the other, as of then
   bool quiet_ = false;
-  FlapWatch flaps_;  // of events; every hang is news
+  std::optional<WallTime> digest_told_;  // quiet hours that ended until then have had their digest
+  FlapWatch flaps_;                      // of events; every hang is news
   SilenceBook silences_;
   StormFold folds_;
   bool reconsider_all_ = false;  // what an earlier process kept was judged by its silences

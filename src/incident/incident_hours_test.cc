@@ -308,6 +308,93 @@ TEST(IncidentHours, TheMorningHasOneDigestOfWhatIsOpen) {
   EXPECT_THAT(floor.told, SizeIs(2));
 }
 
+// A gateway that was not there when the night ended: what the next one tells of the night.
+class MissedMorning : public testing::Test {
+ protected:
+  MissedMorning() : before_({"hall"}, {}, Nights()) {
+    before_.now.wall = kEvening;
+    before_.Pass(minutes(2));
+    night_ = before_.Post(Make("OPTICS_ERROR", "n1")).incident;
+    EXPECT_EQ(Spoken(before_), 0u);
+  }
+
+  // It starts so long after 22:01, and finds this note.
+  IncidentBook::Actions Start(Floor* floor, Duration after, std::optional<WallTime> told) {
+    floor->now = before_.now;
+    floor->now.mono = floor->now.mono + after;
+    floor->now.wall =
+        floor->now.wall + std::chrono::duration_cast<std::chrono::milliseconds>(after);
+    floor->book.Restore({*before_.book.Find(night_)}, "", floor->now);
+    floor->book.RestoreDigest(told, floor->now);
+    return floor->book.TakeActions();
+  }
+  static size_t Digests(const std::vector<Notification>& told) {
+    size_t digests = 0;
+    for (const Notification& n : told) {
+      if (n.reason != NotifyReason::kDigest) continue;
+      EXPECT_EQ(n.message.audio_mode, AudioMode::kOnce);
+      ++digests;
+    }
+    return digests;
+  }
+
+  Floor before_;
+  std::string night_;
+  Floor after_{{"hall"}, {}, Nights()};
+  const WallTime told_ = kEvening + hours(-13);  // this morning
+};
+
+TEST_F(MissedMorning, IsMadeUpForOnce) {
+  IncidentBook::Actions actions = Start(&after_, hours(10) + minutes(30), told_);  // 08:31
+  EXPECT_EQ(Digests(actions.notifications), 1u);
+  EXPECT_EQ(actions.digest_told, after_.now.wall);
+  Floor next({"hall"}, {}, Nights());
+  actions = Start(&next, hours(10) + minutes(40), actions.digest_told);
+  EXPECT_EQ(Digests(actions.notifications), 0u);
+  EXPECT_EQ(actions.digest_told, std::nullopt);
+}
+
+TEST_F(MissedMorning, IsNotTalkedOfInTheAfternoon) {
+  EXPECT_EQ(Digests(Start(&after_, hours(13) + minutes(58), told_).notifications), 1u);  // 11:59
+  Floor late({"hall"}, {}, Nights());
+  EXPECT_EQ(Digests(Start(&late, hours(14), told_).notifications), 0u);  // 12:01
+}
+
+TEST_F(MissedMorning, IsNoneWhereItHasBeenToldOrTheNightGoesOn) {
+  const WallTime at_eight = kEvening + (hours(10) + minutes(1));
+  EXPECT_EQ(Digests(Start(&after_, hours(10), at_eight).notifications), 0u);
+  Floor night({"hall"}, {}, Nights());
+  EXPECT_EQ(Digests(Start(&night, hours(9) + minutes(58), told_).notifications), 0u);  // 07:59
+  night.Pass(minutes(1));
+  EXPECT_EQ(Digests(night.told), 1u);
+}
+
+TEST_F(MissedMorning, IsNotOwedByAFirstStart) {
+  IncidentBook::Actions actions = Start(&after_, hours(11), std::nullopt);
+  EXPECT_EQ(Digests(actions.notifications), 0u);
+  EXPECT_EQ(actions.digest_told, after_.now.wall);  // the next one will be
+}
+
+TEST_F(MissedMorning, IsFoundByAHostThatLearnsTheTimeAfterItsStart) {
+  EXPECT_EQ(Digests(Start(&after_, hours(-12), told_).notifications),
+            0u);  // 10:01 of the day before
+  after_.now.wall = kEvening + (hours(10) + minutes(30));
+  EXPECT_TRUE(after_.book.ClockWasSet(after_.now));
+  after_.Pass(seconds(1));
+  EXPECT_EQ(Digests(after_.told), 1u);
+}
+
+TEST_F(MissedMorning, IsNoneOfHoursThatWereNotInForce) {
+  Start(&after_, hours(11), kEvening + (hours(10) + minutes(1)));  // 09:01
+  IncidentPolicy longer;
+  longer.quiet.emplace(hours(22), hours(9), [](WallTime) { return hours(8); });
+  after_.book.Reconfigure(longer, Site({"hall"}, {}, {}), after_.now);
+  after_.Pass(seconds(1));
+  EXPECT_EQ(Digests(after_.told), 0u);
+  after_.book.Reconfigure(longer, Site({"hall"}, {}, {}), after_.now);
+  EXPECT_EQ(after_.book.TakeActions().digest_told, after_.now.wall);
+}
+
 TEST(IncidentHours, AMorningWithoutAlarmsIsSilent) {
   Floor floor({"hall"}, {}, Nights());
   floor.now.wall = kEvening;

@@ -15,6 +15,8 @@ void IncidentBook::Reconfigure(IncidentPolicy policy, Site site, Moment now) {
   quiet_changes_.reset();
   reconsider_all_ = true;
   if (!policy_.quiet) quiet_ = false;
+  // Hours that were not in force when they ended have left nothing to be told.
+  if (digest_told_ && !quiet_) KeepDigestTold(now.wall);
 
   const std::vector<std::string>& terminals = site_.terminals();
   const std::set<std::string> known(terminals.begin(), terminals.end());

@@ -155,20 +155,44 @@ bool IncidentBook::ClockWasSet(Moment now) const {
 
 void IncidentBook::FollowQuietHours(Moment now) {
   if (!policy_.quiet) return;
-  if (quiet_changes_ && now.mono < *quiet_changes_ && !ClockWasSet(now)) return;
+  const bool clock_was_set = ClockWasSet(now);
+  if (quiet_changes_ && now.mono < *quiet_changes_ && !clock_was_set) return;
   clock_ahead_ = ClockAhead(now);
   const bool quiet = policy_.quiet->Quiet(now.wall);
   const WallTime next = policy_.quiet->NextChange(now.wall);
   quiet_changes_ = now.mono + (next.since_epoch - now.wall.since_epoch);
-  if (quiet == quiet_) return;
-  quiet_ = quiet;
+  const bool was_quiet = std::exchange(quiet_, quiet);
   if (quiet) {
-    HushPending(now);
+    if (!was_quiet) HushPending(now);
     return;
   }
+  // A host that starts before it knows the time learns late that it has missed the morning.
+  if (was_quiet || (clock_was_set && DigestIsOwed(now))) TellDigests(now);
+}
+
+bool IncidentBook::DigestIsOwed(Moment now) const {
+  if (!policy_.quiet || !digest_told_) return false;
+  const std::optional<WallTime> end = policy_.quiet->EndedWithin(now.wall, kDigestLateMax);
+  return end && *digest_told_ < *end;
+}
+
+void IncidentBook::RestoreDigest(std::optional<WallTime> told, Moment now) {
+  digest_told_ = told;
+  if (DigestIsOwed(now)) return TellDigests(now);
+  // From here on there is somebody who owes it.
+  if (!told) KeepDigestTold(now.wall);
+}
+
+void IncidentBook::KeepDigestTold(WallTime until) {
+  digest_told_ = until;
+  actions_.digest_told = until;
+}
+
+void IncidentBook::TellDigests(Moment now) {
   for (const auto& [terminal, burning] : burning_) {
     if (!burning.empty()) TellDigest(terminal, now);
   }
+  KeepDigestTold(now.wall);
 }
 
 // What is still on its way when the night begins arrives without a word; the morning tells it.

@@ -37,4 +37,13 @@ WallTime QuietHours::NextChange(WallTime at) const {
   return at + milliseconds(kDay);
 }
 
+std::optional<WallTime> QuietHours::EndedWithin(WallTime at, minutes within) const {
+  if (Quiet(at)) return std::nullopt;
+  WallTime end{std::chrono::floor<minutes>(at.since_epoch)};
+  for (; at.since_epoch - end.since_epoch <= within; end = end + -minutes(1)) {
+    if (Quiet(end + -minutes(1))) return end;
+  }
+  return std::nullopt;
+}
+
 }  // namespace sentinel

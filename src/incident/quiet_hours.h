@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include "base/time.h"
 
@@ -10,6 +11,10 @@ namespace sentinel {
 
 // What the site's civil time is ahead of UTC at that moment: it changes twice a year in some zones.
 using UtcOffset = std::function<std::chrono::seconds(WallTime)>;
+
+// A digest that nobody was there to tell is told so much later at most: after an end at 08:00 until
+// noon. In the afternoon it is no news of the night.
+constexpr std::chrono::minutes kDigestLateMax = std::chrono::hours(4);
 
 class QuietHours {
  public:
@@ -22,6 +27,8 @@ class QuietHours {
   // limit, it is the moment they are put; where they are put back over it, the first time it comes.
   // A day from `at` where it never changes.
   WallTime NextChange(WallTime at) const;
+  // When they ended last, if it is not quiet at `at` and that was no longer than `within` ago.
+  std::optional<WallTime> EndedWithin(WallTime at, std::chrono::minutes within) const;
 
  private:
   std::chrono::minutes begin_;

@@ -42,6 +42,7 @@ TEST(QuietHours, AreAnHourShorterWhenClocksArePutForward) {
   const WallTime begin = kSaturday + hours(21);  // 22:00 at UTC+1
   EXPECT_EQ(night.NextChange(kSaturday + hours(12)), begin);
   EXPECT_EQ(night.NextChange(begin), kSaturday + hours(30));  // 08:00 at UTC+2, nine hours later
+  EXPECT_EQ(night.EndedWithin(kSaturday + hours(31), hours(4)), kSaturday + hours(30));
 }
 
 TEST(QuietHours, AreAnHourLongerWhenClocksArePutBack) {
@@ -49,12 +50,30 @@ TEST(QuietHours, AreAnHourLongerWhenClocksArePutBack) {
   const WallTime begin = kBack + -hours(5);  // 22:00 at UTC+2
   ASSERT_FALSE(night.Quiet(begin + -milliseconds(1)));
   EXPECT_EQ(night.NextChange(begin), kBack + hours(6));  // 08:00 at UTC+1, eleven hours later
+  EXPECT_EQ(night.EndedWithin(kBack + hours(9), hours(4)), kBack + hours(6));
+}
+
+TEST(QuietHours, TellWhenTheyEndedLastIfThatIsNotLongAgo) {
+  const QuietHours night = Night(Shanghai);
+  const WallTime morning = kSaturday + hours(24);
+  EXPECT_EQ(night.EndedWithin(morning, hours(4)), morning);
+  EXPECT_EQ(night.EndedWithin(morning + seconds(90), hours(4)), morning);
+  EXPECT_EQ(night.EndedWithin(morning + hours(4), hours(4)), morning);
+  EXPECT_EQ(night.EndedWithin(morning + (hours(4) + milliseconds(1)), hours(4)), std::nullopt);
+  EXPECT_EQ(night.EndedWithin(morning + -milliseconds(1), hours(4)), std::nullopt);  // still quiet
+  EXPECT_EQ(night.EndedWithin(kSaturday + hours(13), hours(4)), std::nullopt);       // evening
+}
+
+TEST(QuietHours, WhoseEndTheClocksLeapOverEndedWhenTheyLeapt) {
+  const QuietHours night(hours(22), hours(2) + minutes(30), Berlin);
+  EXPECT_EQ(night.EndedWithin(kForward + minutes(10), hours(4)), kForward);
 }
 
 TEST(QuietHours, OfNoLengthNeverBegin) {
   const QuietHours none(hours(8), hours(8), Shanghai);
   for (int hour = 0; hour < 24; ++hour) EXPECT_FALSE(none.Quiet(kSaturday + hours(hour)));
   EXPECT_EQ(none.NextChange(kSaturday), kSaturday + hours(24));
+  EXPECT_EQ(none.EndedWithin(kSaturday + hours(1), hours(4)), std::nullopt);
 }
 
 }  // namespace
