@@ -7,7 +7,6 @@ namespace sentinel {
 namespace {
 
 using testing::IsEmpty;
-using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 class JobExtent : public testing::Test {
