@@ -22,19 +22,10 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
-from free_port import free_port  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from programs import Process, free_port, wait_for as wait  # noqa: E402
 
 EVENT = {"node_host": "gpu-worker-08", "event_type": "XID_FATAL", "cluster_rack": "A03", "gpu_index": 3}
-
-
-def wait(what, condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"waited in vain: {what}")
 
 
 def signed_v2(body, key_id, secret):
@@ -99,8 +90,8 @@ class Site:
     def start(self, program, name, config):
         path = self.folder / f"{name}.toml"
         path.write_text(config)
-        with open(self.folder / f"{name}.log", "a") as log:
-            self.processes[name] = subprocess.Popen([self.build / f"apps/{program}/{program}", "--config", path], stderr=log)
+        self.processes[name] = Process(program, path, self.folder / f"{name}.log")
+        self.processes[name].start()
 
     def start_all(self):
         f = self.folder
@@ -156,9 +147,7 @@ spool_dir = "{f}/spool"
 
     def stop(self):
         for process in self.processes.values():
-            process.terminate()
-        for process in self.processes.values():
-            process.wait(10)
+            process.kill(signal.SIGTERM)
 
     def ask(self, port, method, path, body=None, headers=None, certificate=None):
         context = ssl.create_default_context(cafile=self.folder / "ca/ca.crt")
@@ -254,11 +243,11 @@ def check(site):
     number = 9
     for step in ("terminal", "gateway", None):
         if step:
-            site.processes[step].send_signal(signal.SIGHUP)
+            site.processes[step].process.send_signal(signal.SIGHUP)
         else:
             site.ctl("key", "revoke", "first", "--folder", site.folder / "keys")
             for name in ("terminal", "gateway"):
-                site.processes[name].send_signal(signal.SIGHUP)
+                site.processes[name].process.send_signal(signal.SIGHUP)
         time.sleep(0.3)
         event = json.dumps({**EVENT, "node_host": f"gpu-worker-{number:02}"}).encode()
         assert post(certificate="sender", event=event) == 200
@@ -271,7 +260,7 @@ def check(site):
     secret = secret_of(site.folder / "senders/slurm.key")
     assert post(signed_v2(body, "slurm", secret)) == 200, "a signed event, once more"
     site.ctl("key", "revoke", "slurm", "--folder", site.folder / "senders")
-    site.processes["gateway"].send_signal(signal.SIGHUP)
+    site.processes["gateway"].process.send_signal(signal.SIGHUP)
     wait("the revoked key to be refused", lambda: post(signed_v2(body, "slurm", secret)) == 401)
 
     # A press of the button reaches the gateway, signed with the new key.
@@ -286,6 +275,7 @@ def main():
     build = parser.parse_args().build.resolve()
     with tempfile.TemporaryDirectory(prefix="secure-site-") as folder:
         os.chmod(folder, 0o700)
+        Process.build = build
         site = Site(build, pathlib.Path(folder))
         try:
             site.start_all()
