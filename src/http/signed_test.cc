@@ -13,6 +13,7 @@
 #include "http/signed_client.h"
 #include "http/signed_message.h"
 #include "http/test_peer.h"
+#include "signature/signature_testing.h"
 #include "signature/signature_v1.h"
 
 namespace sentinel {
@@ -22,8 +23,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-const KeyPair kKey{"hall", "0123456789abcdef"};
 
 Moment Shifted(Duration shift) {
   Moment now = MomentNow();
@@ -67,7 +66,7 @@ class SignedTest : public testing::Test {
   }
   // A lamp of another maker.
   void Plain(const HttpRequest& request, HttpResponder& responder) {
-    bool good = VerifyV1(kKey.secret, request.Header("X-Timestamp"), request.body,
+    bool good = VerifyV1(kHallKey.secret, request.Header("X-Timestamp"), request.body,
                          request.Header("X-Signature"), Shifted(clock_).wall)
                     .ok();
     responder.Send(TextResponse(good ? 200 : 401, ""));
@@ -112,7 +111,7 @@ class SignedTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  KeyRing ring_{kKey};
+  KeyRing ring_{kHallKey};
   SignatureUse use_ = SignatureUse::kAuto;
   Duration clock_{0};
   int boots_ = 0;
@@ -143,7 +142,7 @@ TEST_F(SignedTest, ALampThatKnowsV1AloneGoesOnWorking) {
   knows_v2_ = false;
   for (int i = 0; i < 3; ++i) ASSERT_EQ(Say().response->status, 200);
   EXPECT_FALSE(Client().proven());
-  EXPECT_TRUE(VerifyV1(kKey.secret, heard_.back().Header("X-Timestamp"), "fire",
+  EXPECT_TRUE(VerifyV1(kHallKey.secret, heard_.back().Header("X-Timestamp"), "fire",
                        heard_.back().Header("X-Signature"), WallNow())
                   .ok());
 }
@@ -243,8 +242,8 @@ TEST_F(SignedTest, TheTimeIsBelievedOnlySigned) {
   question.headers[std::string(kKeyIdsHeader)] = "somebody,hall";
   HttpResponse answer = Replay(question);
   EXPECT_EQ(answer.status, 200);
-  EXPECT_TRUE(IsAnswerOf(QuestionOf(question), "hall-1", KeyRing(kKey), WallNow(), answer));
-  EXPECT_FALSE(IsAnswerOf(QuestionOf(question), "hall-2", KeyRing(kKey), WallNow(), answer));
+  EXPECT_TRUE(IsAnswerOf(QuestionOf(question), "hall-1", KeyRing(kHallKey), WallNow(), answer));
+  EXPECT_FALSE(IsAnswerOf(QuestionOf(question), "hall-2", KeyRing(kHallKey), WallNow(), answer));
   question.headers[std::string(kNonceHeader)] = "short";
   EXPECT_EQ(Replay(question).status, 400);
 }
@@ -254,7 +253,7 @@ TEST_F(SignedTest, AnAnswerToAnotherQuestionIsNone) {
   HttpRequest message;
   message.method = "POST";
   message.path = "/say";
-  AddSignatureV2(&message, "hall-1", {kKey}, WallNow().since_epoch.count());
+  AddSignatureV2(&message, "hall-1", {kHallKey}, WallNow().since_epoch.count());
   HttpRequest harmless;
   harmless.method = "GET";
   harmless.path = "/api/v1/time";
@@ -275,10 +274,11 @@ TEST_F(SignedTest, KeysAreExchangedWithoutAMessageLost) {
   KeyPair next{"hall-2", "fedcba9876543210"};
   next.not_before = WallNow();
   ASSERT_EQ(Say().response->status, 200);
-  SignedClientOptions both{{"127.0.0.1", server_->port(), false}, KeyRing({kKey, next}), "hall-1"};
+  SignedClientOptions both{
+      {"127.0.0.1", server_->port(), false}, KeyRing({kHallKey, next}), "hall-1"};
   client_.emplace(io_, both);
   ASSERT_EQ(Say("fire", "m-2").response->status, 200);  // it knows the old one still
-  ring_.Replace({kKey, next});
+  ring_.Replace({kHallKey, next});
   ASSERT_EQ(Say("fire", "m-3").response->status, 200);
   ring_.Replace({next});
   ASSERT_EQ(Say("fire", "m-4").response->status, 200);
@@ -286,7 +286,7 @@ TEST_F(SignedTest, KeysAreExchangedWithoutAMessageLost) {
 }
 
 TEST_F(SignedTest, WithoutAValidKeyNothingIsSent) {
-  KeyPair ended = kKey;
+  KeyPair ended = kHallKey;
   ended.not_after = WallNow();
   ring_ = KeyRing(ended);
   HttpOutcome outcome = Say();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/digest.h"
+#include "signature/signature_testing.h"
 
 namespace sentinel {
 namespace {
@@ -16,7 +17,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-const KeyPair kKey{"hall", "0123456789abcdef"};
 constexpr Moment kStart{{hours(5)}, {seconds(1795996334)}};
 
 Moment After(Moment start, Duration passed, Duration stepped = Duration(0)) {
@@ -32,16 +32,11 @@ struct Message {
   std::map<std::string, std::string> fields;
 };
 
-std::string Nonce(int n) {
-  std::string digits = std::to_string(n);
-  return std::string(kNonceChars - digits.size(), 'n') + digits;
-}
-
 void Sign(Message* message, const std::vector<KeyPair>& keys, WallTime stamp, int nonce,
           const std::string& audience = "hall-1") {
   SignedParts parts;
   const std::string stamp_text = std::to_string(stamp.since_epoch.count());
-  const std::string nonce_text = Nonce(nonce);
+  const std::string nonce_text = NonceOf(nonce);
   const std::string hash = Sha256Hex(message->body);
   parts.method = message->method;
   parts.target = message->target;
@@ -88,11 +83,11 @@ class RequestVerifierTest : public testing::Test {
     Message message;
     message.fields["x-severity"] = "P0";
     message.fields["x-message-id"] = "m-1";
-    Sign(&message, {kKey}, at.wall, nonce);
+    Sign(&message, {kHallKey}, at.wall, nonce);
     return message;
   }
 
-  std::vector<KeyRing> rings_ = {KeyRing(kKey)};
+  std::vector<KeyRing> rings_ = {KeyRing(kHallKey)};
   std::optional<RequestVerifier> verifier_;
 };
 
@@ -122,7 +117,7 @@ TEST_F(RequestVerifierTest, ACapturedPingIsNoPressOfTheButtonNorGoodForAnotherTe
   const Moment now = After(kStart, seconds(10));
   Message ping;
   ping.target = "/api/v1/ping";
-  Sign(&ping, {kKey}, now.wall, 1);
+  Sign(&ping, {kHallKey}, now.wall, 1);
   Message press = ping;
   press.target = "/api/v1/ack";
   EXPECT_THAT(Refusal(press, now), HasSubstr("does not match"));
@@ -130,10 +125,10 @@ TEST_F(RequestVerifierTest, ACapturedPingIsNoPressOfTheButtonNorGoodForAnotherTe
   asked.method = "GET";
   EXPECT_THAT(Refusal(asked, now), HasSubstr("does not match"));
   Message elsewhere;
-  Sign(&elsewhere, {kKey}, now.wall, 2, "hall-2");
+  Sign(&elsewhere, {kHallKey}, now.wall, 2, "hall-2");
   EXPECT_THAT(Refusal(elsewhere, now), HasSubstr("does not match"));
   Message told;  // a press on its way to the gateway, sent back
-  Sign(&told, {kKey}, now.wall, 3, std::string(kGatewayAudience));
+  Sign(&told, {kHallKey}, now.wall, 3, std::string(kGatewayAudience));
   EXPECT_THAT(Refusal(told, now), HasSubstr("does not match"));
   EXPECT_EQ(Refusal(ping, now), "taken");
 }
@@ -175,15 +170,15 @@ TEST_F(RequestVerifierTest, AfterARestartNothingOlderThanItIsTaken) {
 TEST_F(RequestVerifierTest, ASenderWhoseClockIsBehindIsHeardAfterARestartOnceItKnowsTheBoot) {
   const Moment now = After(kStart, seconds(1));
   Message late;
-  Sign(&late, {kKey}, After(now, seconds(-5)).wall, 1);
+  Sign(&late, {kHallKey}, After(now, seconds(-5)).wall, 1);
   EXPECT_THAT(Refusal(late, now), HasSubstr("older than this start"));
   Message knowing;
   knowing.fields["x-boot-id"] = "boot-1";
-  Sign(&knowing, {kKey}, After(now, seconds(-5)).wall, 2);
+  Sign(&knowing, {kHallKey}, After(now, seconds(-5)).wall, 2);
   EXPECT_EQ(Refusal(knowing, now), "taken");
   Message outdated;
   outdated.fields["x-boot-id"] = "boot-0";
-  Sign(&outdated, {kKey}, now.wall, 3);
+  Sign(&outdated, {kHallKey}, now.wall, 3);
   EXPECT_THAT(Refusal(outdated, now), HasSubstr("earlier start"));
 }
 
@@ -192,11 +187,11 @@ TEST_F(RequestVerifierTest, AHostWithoutAClockTakesOnlyWhatKnowsItsBootAndFollow
   Restart(woke);
   const Moment now = After(woke, seconds(5));
   Message plain;
-  Sign(&plain, {kKey}, now.wall, 1);
+  Sign(&plain, {kHallKey}, now.wall, 1);
   EXPECT_THAT(Refusal(plain, now), HasSubstr("clock is not set"));
   Message knowing;
   knowing.fields["x-boot-id"] = "boot-1";
-  Sign(&knowing, {kKey}, WallTime{milliseconds(verifier_->NowMs(now))}, 2);
+  Sign(&knowing, {kHallKey}, WallTime{milliseconds(verifier_->NowMs(now))}, 2);
   EXPECT_EQ(Refusal(knowing, now), "taken");
   const Moment set{now.mono + seconds(1), kStart.wall};
   EXPECT_EQ(verifier_->NowMs(set), set.wall.since_epoch.count());
@@ -206,7 +201,7 @@ TEST_F(RequestVerifierTest, AHostWithoutAClockTakesOnlyWhatKnowsItsBootAndFollow
 TEST_F(RequestVerifierTest, WhileKeysAreExchangedEitherIsEnough) {
   const Moment now = After(kStart, seconds(10));
   Message both;
-  Sign(&both, {{"next", "another secret"}, kKey}, now.wall, 1);
+  Sign(&both, {{"next", "another secret"}, kHallKey}, now.wall, 1);
   EXPECT_EQ(Refusal(both, now), "taken");
   Message unknown;
   Sign(&unknown, {{"next", "another secret"}}, now.wall, 2);

@@ -4,14 +4,12 @@
 
 #include <string>
 
+#include "signature/signature_testing.h"
+
 namespace sentinel {
 namespace {
 
-constexpr char kSecret[] = "AI#TrainSecureHMACSecretKey2026";
 constexpr char kTimestamp[] = "1795996334";
-constexpr char kBody[] =
-    R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起",)"
-    R"("color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})";
 constexpr char kSignature[] = "d1aa293780f63fb5c4d2554d2ca90e260a79de23556dafb9963aaef4b6808b5a";
 
 WallTime At(int64_t seconds, int64_t millis = 0) {
@@ -19,13 +17,13 @@ WallTime At(int64_t seconds, int64_t millis = 0) {
 }
 
 TEST(SignatureV1, TheContractsCheckValueHolds) {
-  EXPECT_EQ(SignV1(kSecret, kTimestamp, kBody), kSignature);
-  EXPECT_TRUE(VerifyV1(kSecret, kTimestamp, kBody, kSignature, At(1795996334)).ok());
+  EXPECT_EQ(SignV1(kExampleSecret, kTimestamp, kExampleBody), kSignature);
+  EXPECT_TRUE(VerifyV1(kExampleSecret, kTimestamp, kExampleBody, kSignature, At(1795996334)).ok());
 }
 
 TEST(SignatureV1, ASignatureHoldsForThirtySecondsEachWay) {
   auto accepted = [](WallTime now) {
-    return VerifyV1(kSecret, kTimestamp, kBody, kSignature, now).ok();
+    return VerifyV1(kExampleSecret, kTimestamp, kExampleBody, kSignature, now).ok();
   };
   EXPECT_TRUE(accepted(At(1795996334 + 30, 999)));
   EXPECT_TRUE(accepted(At(1795996334 - 30)));
@@ -35,14 +33,15 @@ TEST(SignatureV1, ASignatureHoldsForThirtySecondsEachWay) {
 
 TEST(SignatureV1, AnythingChangedIsDenied) {
   WallTime now = At(1795996334);
-  std::string body = kBody;
+  std::string body = kExampleBody;
   body[9] ^= 1;
   for (const Status& status :
-       {VerifyV1("other", kTimestamp, kBody, kSignature, now),
-        VerifyV1(kSecret, kTimestamp, body, kSignature, now),
-        VerifyV1(kSecret, "1795996335", kBody, kSignature, now),
-        VerifyV1(kSecret, kTimestamp, kBody, "", now),
-        VerifyV1(kSecret, kTimestamp, kBody, std::string(kSignature).substr(1), now)}) {
+       {VerifyV1("other", kTimestamp, kExampleBody, kSignature, now),
+        VerifyV1(kExampleSecret, kTimestamp, body, kSignature, now),
+        VerifyV1(kExampleSecret, "1795996335", kExampleBody, kSignature, now),
+        VerifyV1(kExampleSecret, kTimestamp, kExampleBody, "", now),
+        VerifyV1(kExampleSecret, kTimestamp, kExampleBody, std::string(kSignature).substr(1),
+                 now)}) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::kDenied);
   }
@@ -51,8 +50,9 @@ TEST(SignatureV1, AnythingChangedIsDenied) {
 TEST(SignatureV1, ATimestampThatIsNotDecimalSecondsIsDeniedThoughSigned) {
   for (const char* timestamp : {"", "-1", "+1795996334", " 1795996334", "1795996334.0",
                                 "1795996334000", "0x6b0", "99999999999999999999"}) {
-    std::string signature = SignV1(kSecret, timestamp, kBody);
-    EXPECT_FALSE(VerifyV1(kSecret, timestamp, kBody, signature, At(1795996334)).ok()) << timestamp;
+    std::string signature = SignV1(kExampleSecret, timestamp, kExampleBody);
+    EXPECT_FALSE(VerifyV1(kExampleSecret, timestamp, kExampleBody, signature, At(1795996334)).ok())
+        << timestamp;
   }
 }
 

@@ -5,16 +5,11 @@
 #include <string>
 
 #include "base/digest.h"
+#include "signature/signature_testing.h"
 
 namespace sentinel {
 namespace {
 
-// The worked example of docs/formats/signature.md.
-constexpr char kSecret[] = "AI#TrainSecureHMACSecretKey2026";
-constexpr char kKeyId[] = "gpu_cluster_sentinel";
-constexpr char kBody[] =
-    R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起",)"
-    R"("color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})";
 constexpr char kBodyHash[] = "00c5035a19dfb2a3814bb6eecde1a0cdd893d9869fda6f25115ea5d8e64d64e7";
 
 SignedParts Hang() {
@@ -34,18 +29,18 @@ SignedParts Hang() {
 }
 
 TEST(SignatureV2, TheRequestsCheckValuesHold) {
-  EXPECT_EQ(Sha256Hex(kBody), kBodyHash);
+  EXPECT_EQ(Sha256Hex(kExampleBody), kBodyHash);
   SignedParts parts = Hang();
-  EXPECT_EQ(RequestToSign(parts, kKeyId),
+  EXPECT_EQ(RequestToSign(parts, kExampleKeyId),
             "GS2\nPOST\n/api/v1/send_msg\nhall-1\ngpu_cluster_sentinel\n1795996334250\n"
             "AAECAwQFBgcICQoLDA0ODw\n"
             "00c5035a19dfb2a3814bb6eecde1a0cdd893d9869fda6f25115ea5d8e64d64e7\n"
             "x-boot-id:c5f90462b2a1e07d\nx-incident-id:3f9c0a4b7d21e658\nx-message-id:m-1\n"
             "x-sequence:4\nx-severity:P0");
-  EXPECT_EQ(HmacSha256Hex(kSecret, RequestToSign(parts, kKeyId)),
+  EXPECT_EQ(HmacSha256Hex(kExampleSecret, RequestToSign(parts, kExampleKeyId)),
             "808f66a4d6c37558b5174395440ba704266dcdaa2412fd6f35f508b1545623cf");
   parts.fields.clear();
-  EXPECT_EQ(HmacSha256Hex(kSecret, RequestToSign(parts, kKeyId)),
+  EXPECT_EQ(HmacSha256Hex(kExampleSecret, RequestToSign(parts, kExampleKeyId)),
             "fc469e105e9722c8fb8ed9b3e69ad81c263f924d35354df9dad92f89e1c9a4dd");
 }
 
@@ -59,17 +54,17 @@ TEST(SignatureV2, TheAnswersCheckValueHolds) {
   answer.status = 200;
   const std::string hash = Sha256Hex(R"({"id":"m-1","state":"playing","muted_until_at":null})");
   answer.body_sha256 = hash;
-  EXPECT_EQ(HmacSha256Hex(kSecret, AnswerToSign(answer, kKeyId)),
+  EXPECT_EQ(HmacSha256Hex(kExampleSecret, AnswerToSign(answer, kExampleKeyId)),
             "5daf9a6df29a4914a15f1932c7ece07afc5c18e12d7937fbcaa03699cd2be20f");
 }
 
 TEST(SignatureV2, EveryPartChangesWhatIsSigned) {
-  const std::string whole = RequestToSign(Hang(), kKeyId);
+  const std::string whole = RequestToSign(Hang(), kExampleKeyId);
   EXPECT_NE(RequestToSign(Hang(), "other"), whole);
   const auto changed = [&](auto change) {
     SignedParts parts = Hang();
     change(&parts);
-    return RequestToSign(parts, kKeyId) != whole;
+    return RequestToSign(parts, kExampleKeyId) != whole;
   };
   EXPECT_TRUE(changed([](SignedParts* p) { p->method = "GET"; }));
   EXPECT_TRUE(changed([](SignedParts* p) { p->target = "/api/v1/ack"; }));
