@@ -10,8 +10,9 @@ import urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "scripts" / "lib"))
-from daemons import Daemon, program, toml_string  # noqa: E402
+from daemons import Daemon, program  # noqa: E402
 from free_port import free_port  # noqa: E402
+from site_files import lamps, silent_terminal, toml_string, write_file, write_key  # noqa: E402
 
 # No generated suffix in the name: hosts would be found equal without it.
 LUA = """
@@ -45,14 +46,13 @@ class LoadedGateway:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpu-sentinel-bench."))
         self.port, self.terminal_port = free_port(), free_port()
         self.url, self.terminal_url = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.terminal_port}"
-        key = self.write("bench.key", f'key = "bench"\nsecret = "{secrets.token_urlsafe(32)}"\n', 0o600)
-        terminals = f'[[terminals]]\nname = "hall"\naddress = "127.0.0.1:{self.terminal_port}"\n' if with_terminal else ""
-        config = self.write("gateway.toml", f'listen = ["127.0.0.1:{self.port}"]\nagents = ["unix:{self.folder}/agents.sock"]\n'
+        key = write_key(self.folder / "bench.key", "bench", secrets.token_urlsafe(32))
+        terminals = lamps([("hall", self.terminal_port)] if with_terminal else [])
+        config = write_file(self.folder / "gateway.toml", f'listen = ["127.0.0.1:{self.port}"]\nagents = ["unix:{self.folder}/agents.sock"]\n'
                             f"state_dir = {toml_string(self.folder)}\nkey_file = {toml_string(key)}\n{terminals}")
         self.terminal = self.load = None
         if with_terminal:
-            terminal = self.write("terminal.toml", f'name = "hall"\nlisten = "127.0.0.1:{self.terminal_port}"\nkey_file = {toml_string(key)}\n'
-                                  '[audio]\noutput = "off"\n')
+            terminal = write_file(self.folder / "terminal.toml", silent_terminal("hall", self.terminal_port, key))
             self.terminal = Daemon(program(build, "sentinel-terminal"), ["--config", terminal], self.folder / "terminal.log")
         self.gateway = Daemon(program(build, "sentinel-gateway"), ["--config", config], self.folder / "gateway.log")
         until = time.monotonic() + 15
@@ -61,12 +61,6 @@ class LoadedGateway:
             if time.monotonic() > until:
                 raise SystemExit(f"the gateway did not get ready; its log is {self.folder}/gateway.log")
             time.sleep(0.05)
-
-    def write(self, name, text, mode=0o644):
-        path = self.folder / name
-        path.touch(mode)
-        path.write_text(text)
-        return path
 
     def answers(self):
         try:
@@ -81,7 +75,7 @@ class LoadedGateway:
 
     def start_load(self, seconds, event_type, repeated=False, connections=32, threads=1):
         lua = LUA.replace("@TYPE@", event_type).replace("@REPEATED@", str(repeated).lower()).replace("@RUN@", secrets.token_hex(3) + "x")
-        script = self.write("load.lua", lua)
+        script = write_file(self.folder / "load.lua", lua)
         # Its hosts are other machines: here they do not take the cores from what is measured.
         self.load = subprocess.Popen(["nice", "-n", "10", "wrk", "-t", str(threads), "-c", str(connections), "-d", f"{seconds}s", "-s", script, self.url],
                                      stdout=subprocess.PIPE, text=True)

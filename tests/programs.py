@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts" / "lib"))
 from free_port import free_port  # noqa: E402
+from site_files import lamps, silent_terminal, write_file, write_key  # noqa: E402
 
 SECRET = base64.b64encode(os.urandom(24)).decode()
 KEY = "hall"
@@ -41,10 +42,7 @@ def wait_for(what, condition, limit=WAIT_MAX):
 
 def key_file(folder):
     path = pathlib.Path(folder) / "key.toml"
-    if not path.exists():
-        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
-            f.write(f'key = "{KEY}"\nsecret = "{SECRET}"\n')
-    return path
+    return path if path.exists() else write_key(path, KEY, SECRET)
 
 
 class Process:
@@ -96,11 +94,8 @@ class Gateway(Process):
         self.write(terminals, extra)
 
     def write(self, terminals, extra="", state=None):
-        lines = [f'listen = ["127.0.0.1:{self.port}"]', f'agents = ["127.0.0.1:{self.agents_port}"]',
-                 f'state_dir = "{state or self.state}"', f'key_file = "{key_file(self.folder)}"']
-        for name, port in terminals:
-            lines += ["[[terminals]]", f'name = "{name}"', f'address = "127.0.0.1:{port}"']
-        self.config.write_text("\n".join(lines) + "\n" + extra, encoding="utf-8")
+        write_file(self.config, f'listen = ["127.0.0.1:{self.port}"]\nagents = ["127.0.0.1:{self.agents_port}"]\n'
+                   f'state_dir = "{state or self.state}"\nkey_file = "{key_file(self.folder)}"\n{lamps(terminals)}{extra}')
 
     def start(self):
         super().start()
@@ -138,11 +133,7 @@ class Terminal(Process):
     def __init__(self, folder, gateway_port=None, name="hall-1", **how):
         self.port = free_port()
         folder = pathlib.Path(folder)
-        config = folder / f"{name}.toml"
-        lines = [f'name = "{name}"', f'listen = "127.0.0.1:{self.port}"', f'key_file = "{key_file(folder)}"']
-        if gateway_port:
-            lines.append(f'gateway = "127.0.0.1:{gateway_port}"')
-        config.write_text("\n".join([*lines, "[audio]", 'output = "off"']) + "\n")
+        config = write_file(folder / f"{name}.toml", silent_terminal(name, self.port, key_file(folder), gateway_port))
         super().__init__("sentinel-terminal", config, folder / f"{name}.log", **how)
 
     def start(self):

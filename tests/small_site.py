@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts" / "lib"))
 from free_port import free_port  # noqa: E402
+from site_files import lamps, silent_terminal, write_file, write_key  # noqa: E402
 
 READY_WITHIN_S = 15
 
@@ -48,10 +49,10 @@ class SmallSite:
         self.state.mkdir(0o700)
         self.socket = str(self.folder / "g.sock")
         self.port, self.agents_port, self.terminal_port = free_port(), free_port(), free_port()
-        self.key = self.write("terminal.key", 'key = "hall"\nsecret = "0123456789abcdef0123456789abcdef"\n', 0o600)
-        lamps = "".join(f'[[terminals]]\nname = "{name}"\naddress = "127.0.0.1:{self.terminal_port}"\n' for name in terminals)
-        self.config = self.write("gateway.toml", f'listen = ["127.0.0.1:{self.port}", "unix:{self.socket}"]\n'
-                                 f'agents = ["127.0.0.1:{self.agents_port}"]\nstate_dir = "{self.state}"\nkey_file = "{self.key}"\n{lamps}{access}')
+        self.key = write_key(self.folder / "terminal.key", "hall", "0123456789abcdef0123456789abcdef")
+        self.config = write_file(self.folder / "gateway.toml", f'listen = ["127.0.0.1:{self.port}", "unix:{self.socket}"]\n'
+                                 f'agents = ["127.0.0.1:{self.agents_port}"]\nstate_dir = "{self.state}"\nkey_file = "{self.key}"\n'
+                                 f"{lamps((name, self.terminal_port) for name in terminals)}{access}")
         self.gateway = self.terminal = None
         try:
             self.start_gateway()
@@ -60,13 +61,6 @@ class SmallSite:
         except BaseException:
             self.stop()
             raise
-
-    def write(self, name, text, mode=0o644):
-        path = self.folder / name
-        path.touch(mode)
-        path.chmod(mode)
-        path.write_text(text, encoding="utf-8")
-        return path
 
     def start(self, name, config, **options):
         with open(self.folder / f"{name}.log", "ab") as log:
@@ -77,8 +71,7 @@ class SmallSite:
         self.until(lambda: self.ask("GET", "/healthz").status == 200, "the gateway does not answer")
 
     def start_terminal(self):
-        config = self.write("terminal.toml", f'name = "hall-1"\nlisten = "127.0.0.1:{self.terminal_port}"\ngateway = "127.0.0.1:{self.port}"\n'
-                            f'key_file = "{self.key}"\n[audio]\noutput = "off"\n')
+        config = write_file(self.folder / "terminal.toml", silent_terminal("hall-1", self.terminal_port, self.key, self.port))
         self.terminal = self.start("sentinel-terminal", config)
         self.until(lambda: self.lamp()["name"] == "hall-1", "the terminal does not answer")
         self.until(lambda: self.ask("GET", "/api/v1/terminals").json()["terminals"][0]["reachable"], "the terminal is not reachable")

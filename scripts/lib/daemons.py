@@ -13,6 +13,7 @@ import time
 import urllib.request
 
 from free_port import free_port
+from site_files import toml_string, write_file, write_key
 
 SAMPLE_KEY, SAMPLE_SECRET = "gpu_cluster_sentinel", "AI#TrainSecureHMACSecretKey2026"
 RACKS = ("A03", "A04", "B01", "B02")
@@ -41,10 +42,6 @@ def program(build, name):
 def get_json(url, timeout=2):
     with urllib.request.urlopen(url, timeout=timeout) as answer:
         return json.load(answer)
-
-
-def toml_string(value):
-    return json.dumps(str(value), ensure_ascii=False)
 
 
 class Daemon:
@@ -92,7 +89,7 @@ class Site:
         self.agents = []
         self.gateway = self.terminal_daemon = None
         try:
-            self.key_file = self.write("demo.key", f"key = {toml_string(SAMPLE_KEY)}\nsecret = {toml_string(SAMPLE_SECRET)}\n", 0o600)
+            self.key_file = write_key(directory / "demo.key", SAMPLE_KEY, SAMPLE_SECRET)
             self.gateway = self.start_gateway()
             self.terminal_daemon = self.start_terminal()
             for index, host in enumerate(hosts):
@@ -101,13 +98,6 @@ class Site:
             self.stop()
             raise
 
-    def write(self, name, text, mode=0o644):
-        path = self.directory / name
-        path.touch(mode)
-        path.chmod(mode)
-        path.write_text(text, encoding="utf-8")
-        return path
-
     def start(self, name, log, *arguments):
         return Daemon(program(self.build, name), arguments, self.directory / f"{log}.log")
 
@@ -115,8 +105,8 @@ class Site:
         inventory = "".join(
             f"[[host]]\nname = {toml_string(host)}\nrack = {toml_string(RACKS[index % len(RACKS)])}\nunit = {10 + index}\n\n"
             for index, host in enumerate(self.hosts))
-        inventory_path = self.write("inventory.toml", inventory)
-        config = self.write("gateway.toml", f"""\
+        inventory_path = write_file(self.directory / "inventory.toml", inventory)
+        config = write_file(self.directory / "gateway.toml", f"""\
 listen = ["127.0.0.1:{self.gateway_port}", "unix:{self.directory}/gateway.sock"]
 agents = ["127.0.0.1:{self.agents_port}"]
 state_dir = {toml_string(self.directory / "gateway-state")}
@@ -137,7 +127,7 @@ gpus_min = 1
         return self.start("sentinel-gateway", "gateway", "--config", config, "--demo")
 
     def start_terminal(self):
-        config = self.write("terminal.toml", f"""\
+        config = write_file(self.directory / "terminal.toml", f"""\
 name = "hall-1"
 listen = "127.0.0.1:{self.terminal_port}"
 gateway = "127.0.0.1:{self.gateway_port}"
@@ -152,7 +142,7 @@ wav_dir = {toml_string(self.directory / "speech")}
     def start_agent(self, index, host):
         board_dir = self.boards / f"node-{index}"
         board_dir.mkdir(mode=0o700)
-        config = self.write(f"agent-{host}.toml", f"""\
+        config = write_file(self.directory / f"agent-{host}.toml", f"""\
 host = {toml_string(host)}
 board_dir = {toml_string(board_dir)}
 gateway = "127.0.0.1:{self.agents_port}"

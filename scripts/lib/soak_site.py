@@ -10,8 +10,9 @@ import time
 import urllib.error
 import urllib.request
 
-from daemons import Daemon, DemoError, get_json, program, toml_string
+from daemons import Daemon, DemoError, get_json, program
 from free_port import free_port
+from site_files import silent_terminal, toml_string, write_file, write_key
 from soak_proxy import Network
 
 TERMINALS = ("hall", "office")
@@ -131,18 +132,12 @@ class SoakSite:
             self.stop()
             raise
 
-    def write(self, name, text, mode=0o644):
-        path = self.directory / name
-        path.touch(mode)
-        path.write_text(text, encoding="utf-8")
-        return path
-
     def make_lamp(self, name, library):
         lamp = Lamp(name, free_port())
         lamp.proxy = self.network.proxy(lamp.port)
         lamp.clock = Clock(self.directory / f"{name}.clock", library)
         lamp.key, lamp.secret = name, secrets.token_urlsafe(32)
-        lamp.key_file = self.write(f"{name}.key", f"key = {toml_string(lamp.key)}\nsecret = {toml_string(lamp.secret)}\n", 0o600)
+        lamp.key_file = write_key(self.directory / f"{name}.key", lamp.key, lamp.secret)
         lamp.log_path = self.directory / f"{name}.log"
         return lamp
 
@@ -150,7 +145,7 @@ class SoakSite:
         terminals = "".join(
             f'[[terminals]]\nname = "{lamp.name}"\naddress = "127.0.0.1:{lamp.proxy.port}"\nkey_file = {toml_string(lamp.key_file)}\n\n'
             for lamp in self.lamps)
-        config = self.write("gateway.toml", f"""\
+        config = write_file(self.directory / "gateway.toml", f"""\
 listen = ["127.0.0.1:{self.gateway_port}"]
 agents = ["unix:{self.directory}/agents.sock"]
 state_dir = {toml_string(self.disk.folder)}
@@ -164,15 +159,8 @@ quiet_until = "00:00"
                               self.clock.environment)
 
     def start_lamp(self, lamp):
-        config = self.write(f"{lamp.name}.toml", f"""\
-name = "{lamp.name}"
-listen = "127.0.0.1:{lamp.port}"
-gateway = "127.0.0.1:{self.to_gateway.port}"
-key_file = {toml_string(lamp.key_file)}
-
-[audio]
-output = "off"
-""")
+        config = write_file(self.directory / f"{lamp.name}.toml",
+                            silent_terminal(lamp.name, lamp.port, lamp.key_file, self.to_gateway.port))
         lamp.daemon = Daemon(program(self.build, "sentinel-terminal"), ["--config", config], lamp.log_path, lamp.clock.environment)
 
     def gateway_ready(self):

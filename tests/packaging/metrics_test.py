@@ -18,8 +18,9 @@ import urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts" / "lib"))
-from daemons import Daemon, program, toml_string  # noqa: E402
+from daemons import Daemon, program  # noqa: E402
 from free_port import free_port  # noqa: E402
+from site_files import lamps, toml_string, write_file, write_key  # noqa: E402
 
 RULES = REPOSITORY / "packaging" / "prometheus" / "gpu-sentinel.rules.yml"
 DASHBOARD = REPOSITORY / "packaging" / "grafana" / "gpu-sentinel.json"
@@ -45,13 +46,11 @@ def scrape(build, folder):
     lamp = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Lamp)
     threading.Thread(target=lamp.serve_forever, daemon=True).start()
     port = free_port()
-    key = folder / "lamp.key"
-    key.touch(0o600)
-    key.write_text('key = "lamp"\nsecret = "a secret of this test alone, long enough"\n')
-    config = folder / "gateway.toml"
-    config.write_text(f'listen = ["127.0.0.1:{port}"]\nagents = ["unix:{folder}/agents.sock"]\nstate_dir = {toml_string(folder)}\n'
-                      f'key_file = {toml_string(key)}\n[[terminals]]\nname = "lamp"\naddress = "127.0.0.1:{lamp.server_port}"\n'
-                      f'[[alertmanager]]\nname = "am"\nurl = "http://127.0.0.1:{lamp.server_port}"\n')
+    key = write_key(folder / "lamp.key", "lamp", "a secret of this test alone, long enough")
+    config = write_file(folder / "gateway.toml",
+                        f'listen = ["127.0.0.1:{port}"]\nagents = ["unix:{folder}/agents.sock"]\nstate_dir = {toml_string(folder)}\n'
+                        f'key_file = {toml_string(key)}\n{lamps([("lamp", lamp.server_port)])}'
+                        f'[[alertmanager]]\nname = "am"\nurl = "http://127.0.0.1:{lamp.server_port}"\n')
     gateway = Daemon(program(build, "sentinel-gateway"), ["--config", config], folder / "gateway.log")
     url = f"http://127.0.0.1:{port}"
     try:

@@ -16,8 +16,9 @@ import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts" / "lib"))
-from daemons import Daemon, program, toml_string  # noqa: E402
+from daemons import Daemon, program  # noqa: E402
 from free_port import free_port  # noqa: E402
+from site_files import silent_terminal, toml_string, write_file, write_key  # noqa: E402
 
 WATCHDOG_S = 0.4
 NAMES = ("agent", "gateway", "terminal")
@@ -50,20 +51,16 @@ class Manager:
 
 
 def configuration(name, folder):
-    key = folder / "terminal.key"
-    key.touch(0o600)
-    key.write_text('key = "hall"\nsecret = "a secret of this test alone, long enough"\n')
+    key = write_key(folder / "terminal.key", "hall", "a secret of this test alone, long enough")
     boards = folder / "boards"
     boards.mkdir(exist_ok=True)
     text = {
         "agent": f'host = "node"\nboard_dir = {toml_string(boards)}\ngateway = "127.0.0.1:1"\ningest_socket = ""\n'
                  f'spool_dir = {toml_string(folder / "spool")}\n',
         "gateway": f'listen = ["127.0.0.1:{free_port()}"]\nagents = ["unix:{folder}/agents.sock"]\nstate_dir = {toml_string(folder)}\n',
-        "terminal": f'name = "hall"\nlisten = "127.0.0.1:{free_port()}"\nkey_file = {toml_string(key)}\n[audio]\noutput = "off"\n',
+        "terminal": silent_terminal("hall", free_port(), key),
     }[name]
-    config = folder / f"{name}.toml"
-    config.write_text(text)
-    return config
+    return write_file(folder / f"{name}.toml", text)
 
 
 def check_daemon(build, name, folder):
