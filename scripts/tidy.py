@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what a compiler does not: who may include whom, who may read a clock, and how TRY may be used.
+"""Holds what a compiler does not: who may include whom, who may read a clock, how TRY may be used, and that every decision is in the index.
 
     scripts/tidy.py [ROOT]        prints file:line: what is wrong; exit status 1 if anything is
 """
@@ -35,6 +35,7 @@ CLOCKS = re.compile(
     r"\b(MonotonicNow|WallNow|MomentNow)\s*\(|_clock::now\s*\(|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\)"
 )
 BEAST_FILES_MAX = 4
+DECISION_ROW = re.compile(r"\| \[([^\]]+)\]\(([\w-]+\.md)\) \|([^|]*)\|$")
 INCLUDE = re.compile(r'^\s*#include\s+"([^"]+)"')
 SOURCES = ("*.h", "*.cc", "*.c")
 
@@ -94,6 +95,34 @@ def check_file(path, room, report):
             report(path, number, "co_await with TRY, {…} or ?: in one statement: GCC 12 miscompiles it")
 
 
+def check_decisions(folder, report):
+    """Every decision has one line in the index, under its own title, and the index no other."""
+    index = folder / "README.md"
+    if not folder.is_dir():
+        return
+    rows = {}
+    for number, line in enumerate(index.read_text(encoding="utf-8").splitlines() if index.exists() else [], 1):
+        match = DECISION_ROW.match(line)
+        if not match:
+            continue
+        title, name, clause = match.groups()
+        if not clause.strip():
+            report(index, number, "a line without a clause")
+        if name in rows:
+            report(index, number, f"{name} stands here twice")
+        rows[name] = title
+        if not (folder / name).exists():
+            report(index, number, f"there is no decision {name}")
+    for path in sorted(folder.glob("*.md")):
+        if path == index:
+            continue
+        title = path.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+        if path.name not in rows:
+            report(path, 1, f"has no line in the index: | [{title}]({path.name}) | what it says, in a clause |")
+        elif rows[path.name] != title:
+            report(path, 1, f"is called '{title}' here and '{rows[path.name]}' in the index")
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
     problems = []
@@ -118,6 +147,7 @@ def main():
     for folder in (root / "src").iterdir():
         if folder.is_dir() and not (folder / "CMakeLists.txt").exists():
             report(folder, 1, "an empty room: no CMakeLists.txt")
+    check_decisions(root / "docs" / "decisions", report)
     if len(beast) > BEAST_FILES_MAX:
         report(beast[-1], 1, f"{len(beast)} files include Boost.Beast; {BEAST_FILES_MAX} at most (each costs 25 s to compile)")
     print("\n".join(problems) if problems else "tidy: nothing to say")

@@ -27,6 +27,19 @@ CASES = [
     ("src/model/b.h", "int x;\n", "pragma once"),
 ]
 
+INDEX_HEAD = "# Decisions\n\n| decision | in a clause |\n|---|---|\n"
+ROW = "| [Whys and hows](why.md) | because |\n"
+# (the index of docs/decisions, beside why.md, a word of the complaint or None for none)
+INDEXES = [
+    (INDEX_HEAD + ROW, None),
+    (INDEX_HEAD, "why.md:1: has no line in the index: | [Whys and hows](why.md) |"),
+    (None, "has no line in the index"),
+    (INDEX_HEAD + ROW + ROW, "README.md:6: why.md stands here twice"),
+    (INDEX_HEAD + ROW + "| [Gone](gone.md) | it went |\n", "README.md:6: there is no decision gone.md"),
+    (INDEX_HEAD + "| [Why](why.md) | because |\n", "is called 'Whys and hows' here and 'Why' in the index"),
+    (INDEX_HEAD + "| [Whys and hows](why.md) |  |\n", "README.md:5: a line without a clause"),
+]
+
 
 def run(name, text):
     with tempfile.TemporaryDirectory() as root:
@@ -45,5 +58,18 @@ for name, text, complaint in CASES:
     if not good:
         failures += 1
         print(f"{name}: expected {complaint!r}, got status {status}: {words.strip()}\n{text}")
-print(f"{len(CASES) - failures} of {len(CASES)} as expected")
+for index, complaint in INDEXES:
+    with tempfile.TemporaryDirectory() as root:
+        folder = pathlib.Path(root) / "docs" / "decisions"
+        folder.mkdir(parents=True)
+        (pathlib.Path(root) / "src").mkdir()
+        (folder / "why.md").write_text("# Whys and hows\n\nBecause.\n")
+        if index is not None:
+            (folder / "README.md").write_text(index)
+        done = subprocess.run([sys.executable, TIDY, root], capture_output=True, text=True, check=False)
+    good = done.returncode == 0 if complaint is None else done.returncode == 1 and complaint in done.stdout
+    if not good:
+        failures += 1
+        print(f"index: expected {complaint!r}, got status {done.returncode}: {done.stdout.strip()}\n{index}")
+print(f"{len(CASES) + len(INDEXES) - failures} of {len(CASES) + len(INDEXES)} as expected")
 sys.exit(1 if failures else 0)
