@@ -163,6 +163,18 @@ class Operator(unittest.TestCase):
         self.site.until(lambda: self.site.lamp()["state"] == "alarm", "it does not ring")
         self.assertEqual(self.site.ctl("node", "undrain", "sick-1").returncode, 1)
 
+    def test_a_pattern_drains_the_nodes_that_are_known_each_by_its_own_name(self):
+        for host in ("row-1", "row-2", "other-1"):
+            self.run_ctl("send", "LINK_FLAP", host)
+        self.assertEqual(self.run_ctl("node", "drain", "row-?"), "row-1 is drained\nrow-2 is drained\n")
+        self.assertEqual(self.run_ctl("node", "undrain", "row-1"), "row-1 is in-service\n")
+        self.assertEqual(json.loads(self.run_ctl("--json", "node", "undrain", "row-*")), {"nodes": [{"host": "row-2", "state": "in-service"}]})
+        for words, said in ((("node", "drain", "nowhere-*"), "no host that the gateway has heard of fits 'nowhere-*'"),
+                            (("node", "undrain", "row-*"), "no host that is out of service fits 'row-*'")):
+            refused = self.site.ctl(*words)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(said, refused.stderr)
+
     def test_an_event_is_explained_and_nothing_is_changed_by_asking(self):
         told = json.loads(self.run_ctl("route", "test", "XID_FATAL", "asked-1", "--gpu", "3", "--json"))
         self.assertEqual((told["severity"], told["incident"], told["suppressed"]), ("P0", None, False))

@@ -13,6 +13,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kNodeHost =
+    "Host name, or a pattern with * and ?: those that fit and that the gateway has heard of, each "
+    "by its own name; to be quoted, so that no shell reads it";
+
 struct SilenceAsked {
   std::string host;
   std::string rack;
@@ -85,7 +89,7 @@ void AddNode(CLI::App* app, CommandLine* line) {
   node->require_subcommand(1);
   auto asked = std::make_shared<SilenceAsked>();
   CLI::App* drain = node->add_subcommand("drain", "Its own faults do not ring any more");
-  drain->add_option("host", asked->host, "Host name")->required();
+  drain->add_option("host", asked->host, kNodeHost)->required();
   drain->add_option("--as", asked->state, "What is said of it (default: drained)")
       ->check(CLI::IsMember({"drained", "cordoned", "reserved"}));
   drain->add_option("--for", asked->length, "30m, 2h, 1d (default: until undrain)")
@@ -94,20 +98,21 @@ void AddNode(CLI::App* app, CommandLine* line) {
   AddBy(drain, &asked->by);
   drain->callback([asked, line] {
     line->run = [asked, line] {
-      Json body{{"host", asked->host}, {"state", asked->state}};
+      Json body{{"state", asked->state}};
       if (!asked->length.empty()) body["for_ms"] = ToMillis(*ParseLength(asked->length));
       if (!asked->comment.empty()) body["comment"] = asked->comment;
-      return Commands(line->options).Do("/api/v1/nodes", std::move(body), asked->by, NodeView);
+      return Commands(line->options).PutNodes(asked->host, std::move(body), asked->by);
     };
   });
   CLI::App* undrain = node->add_subcommand("undrain", "It is in service again");
-  undrain->add_option("host", asked->host, "Host name")->required();
+  undrain
+      ->add_option("host", asked->host,
+                   "Host name, or a pattern with * and ?: those that fit and are out of service")
+      ->required();
   AddBy(undrain, &asked->by);
   undrain->callback([asked, line] {
     line->run = [asked, line] {
-      return Commands(line->options)
-          .Do("/api/v1/nodes", {{"host", asked->host}, {"state", "in-service"}}, asked->by,
-              NodeView);
+      return Commands(line->options).PutNodes(asked->host, {{"state", "in-service"}}, asked->by);
     };
   });
 }

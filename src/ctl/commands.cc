@@ -8,11 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "ctl/node_hosts.h"
+#include "ctl/policy_views.h"
 #include "http/key_file.h"
 
 namespace sentinel {
@@ -186,6 +189,65 @@ int Commands::Do(const std::string& path, Json body, const std::string& by, View
   if (!answer.ok()) return Complain(answer.error());
   Say(options_.json ? Dump(*answer) : view(*answer, style_));
   return kExitDone;
+}
+
+Result<std::vector<std::string>> Commands::NodesThatFit(GatewayClient& client,
+                                                        const std::string& pattern,
+                                                        bool out_of_service) {
+  const Json silences = TRY(client.Get("/api/v1/silences"));
+  std::vector<std::string> hosts;
+  if (out_of_service) {
+    hosts = HostsOutOfServiceThatFit(pattern, silences);
+  } else {
+    const Json agents = TRY(client.Get("/api/v1/agents"));
+    const Json incidents = TRY(client.Get("/api/v1/incidents", "state=all"));
+    hosts = KnownHostsThatFit(pattern, agents, incidents, silences);
+  }
+  if (!hosts.empty()) return hosts;
+  return Error{ErrorCode::kNotFound,
+               out_of_service
+                   ? "no host that is out of service fits '" + pattern + "'"
+                   : "no host that the gateway has heard of fits '" + pattern +
+                         "': name each one by itself, or silence what may come with: silence add "
+                         "--host '" +
+                         pattern + "' --for …"};
+}
+
+int Commands::PutNodes(const std::string& host, Json body, const std::string& by) {
+  const std::string path = "/api/v1/nodes";
+  if (!IsHostPattern(host)) {
+    body["host"] = host;
+    return Do(path, std::move(body), by, NodeView);
+  }
+  Result<GatewayClient> client = Client();
+  if (!client.ok()) return Complain(client.error());
+  const bool out_of_service = body["state"] == "in-service";
+  const Result<std::vector<std::string>> hosts = NodesThatFit(*client, host, out_of_service);
+  if (!hosts.ok()) return Complain(hosts.error());
+  if (!by.empty()) body["by"] = by;
+  Json done = Json::array();
+  std::optional<Error> refused;
+  for (const std::string& each : *hosts) {
+    body["host"] = each;
+    Result<Json> answer = client->Post(path, Dump(body, -1));
+    if (!answer.ok()) {
+      refused = answer.error();
+      refused->message = each + ": " + refused->message;
+      break;
+    }
+    // A name with a generated suffix and one without may be the same host.
+    if (std::find(done.begin(), done.end(), *answer) == done.end()) {
+      done.push_back(std::move(*answer));
+    }
+  }
+  std::string words;
+  if (options_.json) {
+    words = Dump({{"nodes", done}});
+  } else {
+    for (const Json& node : done) words += NodeView(node, style_);
+  }
+  Say(words);
+  return refused ? Complain(*refused) : kExitDone;
 }
 
 }  // namespace sentinel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -59,9 +60,16 @@ class Commands {
   int Send(const std::string& event);
   // A command to the gateway; `by` is told to it too.
   int Do(const std::string& path, nlohmann::json body, const std::string& by, View view);
+  // Puts a node into the state that `body` says, or every node that fits: where `host` has a `*` or
+  // `?`, those that are known (for "in-service": those that are out of it), each by its own name,
+  // and told each. None is kExitRefused. What is done before one is refused stays done, and told.
+  int PutNodes(const std::string& host, nlohmann::json body, const std::string& by);
 
  private:
   Result<GatewayClient> Client() const;
+  static Result<std::vector<std::string>> NodesThatFit(GatewayClient& client,
+                                                       const std::string& pattern,
+                                                       bool out_of_service);
 
   const ControlOptions options_;
   ViewStyle style_;
