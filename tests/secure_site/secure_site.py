@@ -21,11 +21,45 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from programs import Process, free_port, wait_for as wait  # noqa: E402
 
 EVENT = {"node_host": "gpu-worker-08", "event_type": "XID_FATAL", "cluster_rack": "A03", "gpu_index": 3}
+
+
+def tls_1_1(side):
+    context = ssl.SSLContext(side)
+    if side == ssl.PROTOCOL_TLS_CLIENT:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    return context
+
+
+def tls_1_1_is_refused(address, certificate, key):
+    """By the server at `address`. That our client can speak it, one that takes it shows first: else nothing would have been asked."""
+    client, server = tls_1_1(ssl.PROTOCOL_TLS_CLIENT), tls_1_1(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            raw, _ = listener.accept()
+            with server.wrap_socket(raw, server_side=True) as taken:
+                taken.recv(1)
+
+        control = threading.Thread(target=serve, daemon=True)
+        control.start()
+        with socket.create_connection(listener.getsockname(), timeout=10) as raw, client.wrap_socket(raw) as spoken:
+            assert spoken.version() == "TLSv1.1", spoken.version()
+        control.join(10)
+    try:
+        with socket.create_connection(address, timeout=10) as raw, client.wrap_socket(raw) as spoken:
+            raise AssertionError(f"{spoken.version()} was spoken")
+    except ssl.SSLError as refused:
+        assert refused.reason == "TLSV1_ALERT_PROTOCOL_VERSION", refused
 
 
 def signed_v2(body, key_id, secret):
@@ -218,15 +252,7 @@ def check(site):
         assert not plain.recv(100).startswith(b"HTTP"), "plain HTTP was answered"
     assert site.up(site.web, "/readyz")
     silent.close()
-    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-    try:
-        old.set_ciphers("ALL:@SECLEVEL=0")
-        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
-        with socket.create_connection(("127.0.0.1", site.web), timeout=10) as raw, old.wrap_socket(raw):
-            raise AssertionError("TLS 1.1 was spoken")
-    except (ssl.SSLError, ValueError, OSError):
-        pass
+    tls_1_1_is_refused(("127.0.0.1", site.web), site.folder / "tls/gateway.crt", site.folder / "tls/gateway.key")
 
     # Nobody is an agent who has no certificate, though the same daemon answers without one elsewhere.
     context = ssl.create_default_context(cafile=site.folder / "ca/ca.crt")
