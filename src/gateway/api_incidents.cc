@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "gateway/api_routes.h"
 #include "web/incident_json.h"
+#include "web/query.h"
 
 namespace sentinel {
 namespace {
@@ -12,14 +13,9 @@ constexpr size_t kShownIdCharsMax = 64;
 
 void GetIncidents(const ApiDeps& deps, const Caller&, const HttpRequest& request,
                   const Responder& responder) {
-  bool with_closed = true;
-  if (!request.query.empty()) {
-    if (request.query != "state=open" && request.query != "state=all") {
-      return responder->Send(TextResponse(400, "Bad Request: state=open or state=all\n"));
-    }
-    with_closed = request.query == "state=all";
-  }
-  std::vector<const Incident*> list = deps.book.List(with_closed, kListedIncidentsMax);
+  const Result<bool> with_closed = ShowsClosed(request.query);
+  if (!with_closed.ok()) return responder->Send(RefusalFor(with_closed.error()));
+  std::vector<const Incident*> list = deps.book.List(*with_closed, kListedIncidentsMax);
   responder->Send(JsonResponse(200, IncidentListJson(list, MomentNow())));
 }
 

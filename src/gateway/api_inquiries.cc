@@ -1,5 +1,4 @@
 // Questions about what would happen, and about what was done.
-#include <charconv>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -8,14 +7,12 @@
 #include "gateway/api_routes.h"
 #include "incident/identity.h"
 #include "incident/speech_text.h"
+#include "web/query.h"
 #include "web/silence_json.h"
 #include "wire/event_json.h"
 
 namespace sentinel {
 namespace {
-
-constexpr size_t kAuditShown = 100;  // where nothing else is asked
-constexpr size_t kAuditShownMax = 1000;
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
@@ -53,19 +50,6 @@ void PostRouteTest(const ApiDeps& deps, const Caller&, const HttpRequest& reques
   const Explanation explanation =
       deps.book.Explain(*event, deps.agents.Presence(event->node_host), MomentNow());
   responder->Send(JsonResponse(200, Dump(ExplanationJson(explanation))));
-}
-
-Result<size_t> AuditLines(const std::string& query) {
-  if (query.empty()) return kAuditShown;
-  const std::string_view prefix = "max=";
-  size_t max = 0;
-  const char* end = query.data() + query.size();
-  if (query.starts_with(prefix)) {
-    const auto [stop, error] = std::from_chars(query.data() + prefix.size(), end, max);
-    if (error == std::errc() && stop == end && max >= 1 && max <= kAuditShownMax) return max;
-  }
-  return Error{ErrorCode::kInvalidArgument,
-               "max=N with N from 1 to " + std::to_string(kAuditShownMax) + " is expected"};
 }
 
 void GetAudit(const ApiDeps& deps, const Caller&, const HttpRequest& request, Responder responder) {

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "wire/talk_json.h"
 
 namespace sentinel {
 namespace {
 
 // After a ping nobody answered: a terminal that comes back is noticed, and lit, soon.
 constexpr Duration kPingTimeout = std::chrono::seconds(2);
-constexpr size_t kBootIdMax = 64;
 
 DeliveryError ToError(const SendResult& result) {
   DeliveryError error{DeliveryFailure::kRetry, result.error, result.retry_after};
@@ -291,16 +291,14 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
 
 // A terminal that was started anew has forgotten what was open.
 void Deliveries::CheckBoot(Terminal& terminal, const std::string& pong, Moment now) {
-  nlohmann::json json = nlohmann::json::parse(pong, nullptr, false);
-  if (!json.is_object() || !json.contains("boot_id") || !json["boot_id"].is_string()) return;
-  auto boot_id = json["boot_id"].get<std::string>();
-  if (boot_id == terminal.boot_id || boot_id.empty() || boot_id.size() > kBootIdMax) return;
+  const Result<std::string> boot_id = ParsePong(pong);
+  if (!boot_id.ok() || *boot_id == terminal.boot_id) return;
   if (!terminal.boot_id.empty()) {
     spdlog::info("event=terminal_restarted terminal={}", terminal.settings.name);
     book_.OnTerminalForgot(terminal.settings.name, now);
   }
-  terminal.boot_id = boot_id;
-  if (on_boot_) on_boot_(terminal.settings.name, boot_id);
+  terminal.boot_id = *boot_id;
+  if (on_boot_) on_boot_(terminal.settings.name, *boot_id);
 }
 
 void Deliveries::RememberBoot(const std::string& terminal, const std::string& boot_id) {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <boost/asio/post.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "http/http_date.h"
 #include "http/signed_message.h"
+#include "wire/talk_json.h"
 
 namespace sentinel {
 namespace {
@@ -156,14 +156,11 @@ bool SignedClient::State::LearnTime(const Question& question, const HttpOutcome&
   if (!IsAnswerOf(question, options.audience, options.keys, WallNow(), *outcome.response)) {
     return false;
   }
-  const auto json = nlohmann::json::parse(outcome.response->body, nullptr, false);
-  if (!json.is_object() || !json.contains("unix_ms") || !json.contains("boot_id")) return false;
-  if (!json["unix_ms"].is_number_integer() || !json["boot_id"].is_string()) return false;
-  auto said = json["boot_id"].get<std::string>();
-  if (!IsKeyId(said)) return false;
+  Result<TimeAnswer> answer = ParseTimeAnswer(outcome.response->body);
+  if (!answer.ok()) return false;
   Prove();
-  boot_id = std::move(said);
-  ahead = milliseconds(json["unix_ms"].get<int64_t>()) - middle;
+  boot_id = std::move(answer->boot_id);
+  ahead = answer->since_epoch - middle;
   return true;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "terminal/page.h"
-#include "wire/strict_json.h"
+#include "wire/talk_json.h"
 #include "wire/terminal_json.h"
 
 namespace sentinel {
@@ -20,7 +20,6 @@ using Json = nlohmann::ordered_json;
 using Responder = std::unique_ptr<HttpResponder>;
 
 constexpr size_t kIdBytesMax = 128;
-constexpr uint64_t kMutedForMaxMs = 24 * 3600 * 1000;  // no mute is near as long
 
 HttpResponse Answer(int status, const Json& json) {
   HttpResponse response =
@@ -126,14 +125,11 @@ HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
 // What the gateway knows of a press before we were started, or has been told by command; the rest
 // of a ping's body is not ours.
 void TakeMute(Terminal& terminal, const std::string& body) {
-  if (!CheckJsonObject(body).ok()) return;
-  const Json json = Json::parse(body, nullptr, false);
-  auto left = json.find("muted_for_ms");
-  if (left == json.end() || !left->is_number_unsigned()) return;
-  const auto millis = std::min<uint64_t>(left->get<uint64_t>(), kMutedForMaxMs);
-  if (millis == 0) return terminal.Unmute();
-  terminal.Mute(std::chrono::milliseconds(millis));
-  if (json.value("hush", Json()) == true) terminal.Hush();
+  const PingBody ping = ParsePing(body);
+  if (!ping.muted_for) return;
+  if (*ping.muted_for == Duration(0)) return terminal.Unmute();
+  terminal.Mute(*ping.muted_for);
+  if (ping.hush) terminal.Hush();
 }
 
 HttpResponse Ping(Terminal& terminal, HttpRequest& request) {
