@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Disks that are full, read-only or broken: the lamp is lit all the same, and what was answered 200 is there after a restart."""
+import json
 import os
 import pathlib
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
 import unittest
 
 from floor import Case, event, run, wait_for
 
 QUICK = "[delivery]\nping_ms = 200\n"
+# The contract: a P0 never waits longer for the disk.
+DISK_WAIT_MAX_S = 0.1
 DISK_BYTES = 8 << 20
 
 
@@ -46,6 +50,31 @@ class Mounted:
     kill = close
 
 
+class Lit:
+    """How long after its post each of these hosts was shown, one after the other, whenever its sender is answered.
+
+    A busy machine adds to each and takes nothing away, and a gateway that waits for its disk waits each time: so the best of several is
+    held against the best of several on a disk that works, moments before, on the same machine.
+    """
+
+    def __init__(self, gateway, lamp, hosts, **fields):
+        self.answers, self.seconds, posts = {}, {}, []
+        for host in hosts:
+            posts.append(threading.Thread(target=self._post, args=(gateway, host, fields)))
+            posted = time.monotonic()
+            posts[-1].start()
+            shown = wait_for(f"{host} is shown", lambda: [when for _, body, when in lamp.taken if host in json.loads(body)["text"]])
+            self.seconds[host] = shown[0] - posted
+        for post in posts:
+            post.join()
+
+    def _post(self, gateway, host, fields):
+        self.answers[host] = gateway.post(event("NCCL_TIMEOUT", host, **fields), timeout=30)
+
+    def best(self, hosts=None):
+        return min(self.seconds[host] for host in hosts or self.seconds)
+
+
 @unittest.skipIf(os.geteuid() != 0, "mounting a small disk needs root: run this test as root to have it done")
 class Disk(Case):
     def mounted(self):
@@ -55,19 +84,16 @@ class Disk(Case):
         lamp = self.lamp(ours=True)
         disk = self.mounted()
         gateway = self.gateway([("hall-1", lamp.port)], QUICK, state=disk.path).start()
-        self.assertEqual(gateway.post(event("XID_FATAL", "before"))["http"], 200)
+        usual = Lit(gateway, lamp, [f"well-{number}" for number in range(8)], evidence="x" * 8000)
+        self.assertEqual({answer["http"] for answer in usual.answers.values()}, {200})
         disk.fill()
-        refused = []
-        posted = time.monotonic()
-        for number in range(40):
-            answer = gateway.post(event("NCCL_TIMEOUT", f"full-{number}", evidence="x" * 8000))
-            if answer["http"] != 200:
-                self.assertEqual(answer["http"], 503)
-                self.assertEqual(answer["headers"]["Retry-After"], "1")
-                refused.append(f"full-{number}")
-        self.assertTrue(refused, "the disk was never full")
-        wait_for("every one of them was shown", lambda: len(lamp.taken) == 41)
-        self.assertLess(lamp.taken[1][2] - posted, 0.5)
+        late = Lit(gateway, lamp, [f"full-{number:02}" for number in range(40)], evidence="x" * 8000)
+        refused = [host for host, answer in late.answers.items() if answer["http"] != 200]
+        self.assertGreater(len(refused), 5, "the disk was hardly ever full")
+        for host in refused:
+            self.assertEqual(late.answers[host]["http"], 503)
+            self.assertEqual(late.answers[host]["headers"]["Retry-After"], "1")
+        self.assertLess(late.best(refused) - usual.best(), DISK_WAIT_MAX_S)
         wait_for("it says so", lambda: gateway.metric("sentinel_store_ok") == 0)
         disk.free()
         for host in refused:
@@ -77,7 +103,7 @@ class Disk(Case):
         gateway.start()
         self.assertEqual({one["culprit"]["host"] for one in gateway.incidents()}, known)
         time.sleep(1)
-        self.assertEqual(len({message for message, _, _ in lamp.taken}), 41)
+        self.assertEqual(len({message for message, _, _ in lamp.taken}), 48)
 
     def test_what_ended_while_the_disk_was_full_is_not_open_again_after_a_restart(self):
         disk = self.mounted()
@@ -182,15 +208,16 @@ class Broken(Case):
         # Another process holds the database: commits wait, alarms do not.
         self.lit = self.lamp(ours=True)
         gateway = self.gateway([("hall-1", self.lit.port)], QUICK).start()
+        usual = Lit(gateway, self.lit, [f"well-{number}" for number in range(8)])
         holder = sqlite3.connect(gateway.state / "sentinel.db", isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
-        posted = time.monotonic()
-        answer = gateway.post(event(), timeout=10)
-        self.assertEqual(answer["http"], 503)
-        self.assertLess(self.lit.taken[0][2] - posted, 0.5)
+        held = Lit(gateway, self.lit, [f"held-{number}" for number in range(8)])
+        self.assertEqual({answer["http"] for answer in held.answers.values()}, {503})
+        self.assertLess(held.best() - usual.best(), DISK_WAIT_MAX_S)
         holder.execute("ROLLBACK")
         holder.close()
-        wait_for("it is durable", lambda: gateway.post(event(), timeout=10)["http"] == 200, limit=30)
+        for host in held.answers:
+            wait_for("it is durable", lambda: gateway.post(event("NCCL_TIMEOUT", host), timeout=10)["http"] == 200, limit=30)
 
 
 if __name__ == "__main__":
