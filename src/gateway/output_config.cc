@@ -39,6 +39,7 @@ void ReadCommon(TomlReader* reader, std::vector<OutputConfig>* outputs, OutputCo
   reader->Name("name", &settings.name);
   reader->Parsed("url", ParseHttpUrl, &settings.post.url);
   reader->AbsolutePath("ca_file", &output->ca_file);
+  reader->Look("ca_file", output->ca_file);
   reader->Parsed("level", ToldLevel, &settings.level);
   reader->Millis("timeout_ms", &settings.post.attempt_timeout, kTimeoutMinMs, kTimeoutMaxMs);
   settings.post.connect_timeout =
@@ -59,7 +60,7 @@ void ReadCommon(TomlReader* reader, std::vector<OutputConfig>* outputs, OutputCo
 void ReadWebhook(TomlReader* reader, std::vector<OutputConfig>* outputs) {
   OutputConfig output;
   ReadCommon(reader, outputs, &output);
-  reader->Text("secret_file", &output.secret_file);
+  reader->File("secret_file", &output.secret_file);
   if (output.secret_file.empty()) {
     reader->Wrong("secret_file",
                   "it is missing: the file with the whsec_ secret that messages to it are signed "
