@@ -120,6 +120,7 @@ set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "${starts_a_daemon}, adduser")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_DEPENDS "${starts_a_daemon}, adduser, tzdata")
 set(CPACK_DEBIAN_TERMINAL_PACKAGE_DEPENDS "${starts_a_daemon}, adduser, espeak-ng, tzdata")
 set(CPACK_DEBIAN_TERMINAL_PACKAGE_RECOMMENDS "alsa-utils")
+set(CPACK_DEBIAN_GATEWAY_PACKAGE_RECOMMENDS "ca-certificates") # whom an https:// receiver is believed by
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_SUGGESTS "gpu-sentinel-terminal, gpu-sentinel-tools, prometheus")
 set(CPACK_COMPONENT_AGENT_DESCRIPTION "watches GPU training jobs of a node for silent NCCL hangs
 Brings the profiler plugin that NCCL loads into a training process and the
