@@ -124,6 +124,16 @@ TEST_F(OutputsTlsTest, AReceiverOfACaThatIsNotTrustedIsToldNothing) {
   EXPECT_THAT(requests_, IsEmpty());
 }
 
+TEST_F(OutputsTlsTest, AReceiverIsBelievedByItsOwnCertificateUnderItsName) {
+  std::filesystem::copy_file(In("issued") + "/localhost.crt", In("trusted.crt"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(Attempt("localhost"), "");
+  EXPECT_THAT(Attempt("127.0.0.1"), HasSubstr("does not bear the name or address that is called"));
+  Serve("127.0.0.1");  // of the same CA, which is trusted with nothing else
+  EXPECT_THAT(Attempt("127.0.0.1"), HasSubstr("of no CA that is trusted here"));
+  EXPECT_THAT(requests_, SizeIs(1));
+}
+
 TEST_F(OutputsTlsTest, WhereNoFileIsNamedWhomTheHostTrustsIsTrusted) {
   config_.ca_file.clear();
   setenv("SSL_CERT_FILE", (In("site") + "/ca.crt").c_str(), 1);

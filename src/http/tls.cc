@@ -100,14 +100,21 @@ Result<std::shared_ptr<TlsContext>> TlsContext::ForNamedServers(const std::strin
   } else {
     made->context_.load_verify_file(ca, error);
     if (error) return Unusable(ca, "no CA certificate in PEM: " + error.message());
+    // What is named there is the end of a chain: a company's CA below another, a receiver alone.
+    X509_VERIFY_PARAM* trust = SSL_CTX_get0_param(made->context_.native_handle());
+    CHECK(X509_VERIFY_PARAM_set_flags(trust, X509_V_FLAG_PARTIAL_CHAIN) == 1);
   }
   return made;
 }
 
 bool ExpectServer(SSL* session, std::string host) {
+  // OpenSSL takes a name with a dot before it for whatever lies below it.
+  if (host.starts_with('.')) return false;
   if (host.ends_with('.')) host.pop_back();  // the root; no certificate has it
   X509_VERIFY_PARAM* expected = SSL_get0_param(session);
-  if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return true;
+  // Without the interface of ours that may stand behind it: fe80::1%eno1.
+  const std::string address = host.substr(0, host.find('%'));
+  if (X509_VERIFY_PARAM_set1_ip_asc(expected, address.c_str()) == 1) return true;
   // As RFC 9525 has it: names are where they belong, and a '*' is a whole label.
   X509_VERIFY_PARAM_set_hostflags(
       expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);

@@ -39,8 +39,9 @@ class TlsContext {
   // Shows a certificate if it has one.
   static Result<std::shared_ptr<TlsContext>> ForClient(const TlsFiles& files);
   // For servers that are known by their names: a certificate counts if it bears the name or address
-  // that is called and is of a CA in `ca` (PEM), or, where that is empty, of one that this host
-  // trusts. Shows none itself. kInvalidArgument with the file and what is wrong.
+  // that is called and is of a CA in `ca` (PEM), or stands there itself, or, where that is empty,
+  // is of a CA that this host trusts. Shows none itself. kInvalidArgument with the file and what is
+  // wrong.
   static Result<std::shared_ptr<TlsContext>> ForNamedServers(const std::string& ca);
 
   bool checks_names() const { return checks_names_; }
