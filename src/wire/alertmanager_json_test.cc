@@ -100,6 +100,14 @@ TEST(ParseAlerts, OfMalformedOnesTheFirstAreToldAndAllAreCounted) {
   EXPECT_THAT(received->malformed.told, SizeIs(kMalformedToldMax));
 }
 
+TEST(ParseAlerts, ALongNameOfAMalformedOneIsCutBetweenCharacters) {
+  const std::string letters(kMalformedNameBytesMax - 1, 'x');
+  auto received = ParseAlerts(With(R"({"fingerprint":")" + letters + "架构\"}"));
+  ASSERT_TRUE(received.ok()) << received.error().message;
+  ASSERT_THAT(received->malformed.told, SizeIs(1));
+  EXPECT_EQ(received->malformed.told[0].name, letters);
+}
+
 TEST(ParseAlerts, BeyondTheBoundWhatFiresComesFirst) {
   std::string many;
   for (size_t i = 0; i < kAlertsMax; ++i) many += Good("resolved", i) + ",";

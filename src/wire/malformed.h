@@ -11,7 +11,7 @@ namespace sentinel {
 
 // Entries of which it is told what is wrong; the rest is only counted.
 constexpr size_t kMalformedToldMax = 32;
-// Of what its sender calls an entry; what is longer is cut.
+// Of what its sender calls an entry; what is longer is cut, between characters.
 constexpr size_t kMalformedNameBytesMax = 64;
 
 struct MalformedEntry {
@@ -27,7 +27,11 @@ struct Malformed {
   void Add(size_t index, std::string name, std::string why) {
     ++count;
     if (told.size() == kMalformedToldMax) return;
-    if (name.size() > kMalformedNameBytesMax) name.resize(kMalformedNameBytesMax);
+    if (name.size() > kMalformedNameBytesMax) {
+      size_t end = kMalformedNameBytesMax;
+      while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+      name.resize(end);
+    }
     told.push_back({index, std::move(name), std::move(why)});
   }
 };
