@@ -49,6 +49,7 @@ struct Ingest {
   SparseLines malformed_alerts;
   SparseLines malformed_events;
   SparseLines unusable_alerts;
+  SparseLines alerts_over;
   SparseLines alerts_left_out;
 };
 
@@ -163,13 +164,13 @@ class PassedOver {
     fingerprint_ = alert.fingerprint;
   }
   // Nobody else would ever say so: its sender does not send them later either.
-  void AddLeftOut(size_t count, const std::string& why) {
+  void AddLeftOut(size_t count, const std::string& why, SparseLines& lines) {
     if (count == 0) return;
     count_ += count;
     list_.push_back(
         {{"fingerprint", ""}, {"why", std::to_string(count) + " more were left out " + why}});
     uint64_t more = 0;
-    if (!ingest_.alerts_left_out.Due(MonotonicNow(), &more)) return;
+    if (!lines.Due(MonotonicNow(), &more)) return;
     spdlog::warn("event=alerts_left_out count={} why=\"{}\" requests_not_logged={}", count, why,
                  more);
   }
@@ -210,9 +211,10 @@ void PostAlerts(const std::shared_ptr<Ingest>& ingest, const HttpRequest& reques
       passed_over.Add(alert, mapped);
     }
   }
-  passed_over.AddLeftOut(received->over, "because a body holds " + std::to_string(kAlertsMax));
+  passed_over.AddLeftOut(received->over, "because a body holds " + std::to_string(kAlertsMax),
+                         ingest->alerts_over);
   passed_over.AddLeftOut(static_cast<size_t>(received->left_out),
-                         "by max_alerts of the sender's webhook_config");
+                         "by max_alerts of the sender's webhook_config", ingest->alerts_left_out);
   passed_over.Finish(batch.get());
   batch->ingest = ingest;
   batch->responder = std::move(responder);
