@@ -222,7 +222,11 @@ void TomlReader::Names(std::string_view key, std::map<std::string, std::string>*
     if (!text.is_string()) {
       return table_->WrongAt(text, key, "'" + std::string(name.str()) + "' has no string");
     }
-    (*out)[std::string(name.str())] = text.as_string()->get();
+    const std::string& value = text.as_string()->get();
+    if (name.str().find('\0') != std::string_view::npos || value.find('\0') != std::string::npos) {
+      return table_->WrongAt(text, key, "names and strings without zero bytes are expected");
+    }
+    (*out)[std::string(name.str())] = value;
   }
 }
 

@@ -23,6 +23,7 @@ struct Settings {
   std::vector<std::string> texts{"t"};
   Colour colour = Colour::kRed;
   std::map<std::string, int> numbers;
+  std::map<std::string, std::string> names;
   std::vector<int> rows;
 };
 
@@ -40,6 +41,7 @@ Result<Settings> Read(std::string_view text) {
     more.Choice<Colour>("colour", {{"red", Colour::kRed}, {"green", Colour::kGreen}},
                         &settings.colour);
     more.Numbers("numbers", &settings.numbers);
+    more.Names("names", &settings.names);
   });
   reader.Sections("rows", [&](TomlReader& row) {
     int at = 0;
@@ -136,6 +138,9 @@ TEST(TomlReader, AWrongItemIsToldWithItsOwnPlace) {
 TEST(TomlReader, AStringThatTheSystemWouldCutShortIsRefused) {
   EXPECT_THAT(Complaint("path = \"/a\\u0000b\""), StartsWith("f.toml:1:8: path: a string without"));
   EXPECT_THAT(Complaint("[more]\ntexts = [\"a\\u0000b\"]"), StartsWith("f.toml:2:10: texts: "));
+  EXPECT_THAT(Complaint("[more]\nnames = { a = \"b\\u0000\" }"),
+              StartsWith("f.toml:2:15: names: "));
+  EXPECT_THAT(Complaint("[more]\nnames = { \"a\\u0000\" = 'b' }"), HasSubstr("zero bytes"));
 }
 
 TEST(TomlReader, EachOfSeveralIsReadByWhatIsSaidOfIt) {
