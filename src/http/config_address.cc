@@ -16,10 +16,11 @@
 #include <string_view>
 #include <utility>
 
+#include "config/host_name.h"
+
 namespace sentinel {
 namespace {
 
-constexpr size_t kHostBytesMax = 253;  // RFC 1035, as text
 constexpr size_t kLabelBytesMax = 63;
 
 Error Unfit(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
@@ -37,7 +38,14 @@ bool IsV6(const std::string& host) {
 
 bool IsLiteral(const std::string& host) { return IsV4(host) || IsV6(host); }
 
-bool IsAny(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+// However it is written: [::0] and [0:0:0:0:0:0:0:0] are [::].
+bool IsAny(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return v4.s_addr == INADDR_ANY;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 &&
+         std::memcmp(&v6, &in6addr_any, sizeof v6) == 0;
+}
 
 bool IsLabel(std::string_view label) {
   return !label.empty() && label.size() <= kLabelBytesMax && label.front() != '-' &&
@@ -48,7 +56,7 @@ bool IsLabel(std::string_view label) {
 
 bool IsHostName(std::string_view host) {
   if (host.ends_with('.')) host.remove_suffix(1);
-  if (host.empty() || host.size() > kHostBytesMax) return false;
+  if (host.empty() || host.size() > kHostNameBytesMax) return false;
   while (true) {
     const size_t dot = host.find('.');
     if (!IsLabel(host.substr(0, dot))) return false;

@@ -59,6 +59,7 @@ TEST(ConfigAddress, WhatNobodyCouldCallIsRefused) {
   EXPECT_THAT(Said(parse, "10.0.0.9:0"), HasSubstr("a port from 1 to 65535"));
   EXPECT_THAT(Said(parse, "0.0.0.0"), HasSubstr("every address of a host"));
   EXPECT_THAT(Said(parse, "[::]:80"), HasSubstr("every address of a host"));
+  EXPECT_THAT(Said(parse, "[0:0:0::0]:80"), HasSubstr("every address of a host"));
 }
 
 TEST(ConfigAddress, ASocketsPathIsAbsoluteAndShortEnough) {
