@@ -168,7 +168,7 @@ Status CheckHere(const AgentConfig& config) {
 
 std::vector<std::string> WarningsHere(const AgentConfig& config) {
   std::vector<std::string> warnings = AddressWarnings({}, {config.gateway});
-  if (config.host.starts_with("localhost")) {
+  if (config.host == "localhost" || config.host.starts_with("localhost.")) {
     warnings.push_back("host " + config.host +
                        ": alarms would not say which node it is; set `host`, or this machine's "
                        "name");

@@ -122,6 +122,10 @@ TEST(AgentConfig, WhatAnOperatorShouldKnowIsAWarning) {
   AgentConfig config;
   config.host = "gpu-08";
   EXPECT_TRUE(WarningsHere(config).empty());
+  config.host = "localhost-08";
+  EXPECT_TRUE(WarningsHere(config).empty());
+  config.host = "localhost.localdomain";
+  EXPECT_EQ(WarningsHere(config).size(), 1u);
   config.host = "localhost";
   ASSERT_EQ(WarningsHere(config).size(), 1u);
   EXPECT_NE(WarningsHere(config)[0].find("host localhost: alarms would not say"),
