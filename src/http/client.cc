@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "http/byte_stream.h"
+#include "http/name_lookup.h"
 #include "http/parser.h"
 #include "http/serialize.h"
 
@@ -27,7 +28,6 @@ namespace {
 
 using boost::asio::generic::stream_protocol;
 using boost::system::error_code;
-using Resolver = boost::asio::ip::tcp::resolver;
 
 constexpr size_t kResponseHeaderBytesMax = 16 * 1024;
 constexpr size_t kAddressesMax = 8;  // of one name, tried in turn
@@ -57,7 +57,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
         options_(std::move(options)),
         done_(std::move(done)),
         stream_(ByteStream::Socket(io), endpoint_.tls ? options_.tls : nullptr),
-        resolver_(io),
+        lookups_(NameLookups::Of(io)),
         deadline_(io),
         connect_deadline_(io),
         parser_({kResponseHeaderBytesMax, options_.response_bytes_max}, request.method == "HEAD"),
@@ -89,20 +89,18 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
  private:
   void Resolve() {
-    resolver_.async_resolve(
-        endpoint_.host, std::to_string(endpoint_.port),
-        [self = shared_from_this()](error_code error, const Resolver::results_type& found) {
-          if (self->finished_) return;
-          if (error) {
-            return self->Fail(ErrorCode::kUnavailable,
-                              "cannot resolve " + self->endpoint_.host + ": " + error.message());
-          }
-          for (const auto& entry : found) {
-            if (self->addresses_.size() == kAddressesMax) break;
-            self->addresses_.emplace_back(entry.endpoint());
-          }
-          self->ConnectNext();
-        });
+    // Held by its deadline meanwhile: who has given up waits for no name server.
+    lookups_.LookUp(endpoint_.host, [weak = weak_from_this()](const LookedUp& found) {
+      const auto self = weak.lock();
+      if (self == nullptr || self->finished_) return;
+      if (!found.ok()) return self->Finish(found.error());
+      for (const boost::asio::ip::address& address : *found) {
+        if (self->addresses_.size() == kAddressesMax) break;
+        self->addresses_.emplace_back(
+            boost::asio::ip::tcp::endpoint(address, self->endpoint_.port));
+      }
+      self->ConnectNext();
+    });
   }
 
   void ConnectNext() {
@@ -224,7 +222,6 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     finished_ = true;
     deadline_.cancel();
     connect_deadline_.cancel();
-    resolver_.cancel();
     error_code ignored;
     stream_.socket().close(ignored);
     HttpOutcome outcome;
@@ -238,7 +235,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   HttpRequestOptions options_;
   std::function<void(HttpOutcome)> done_;
   ByteStream stream_;
-  Resolver resolver_;
+  NameLookups& lookups_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer connect_deadline_;
   ResponseParser parser_;
