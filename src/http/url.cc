@@ -37,6 +37,10 @@ Result<HttpUrl> ParseHttpUrl(std::string_view text) {
   if (text.find('#') != std::string_view::npos) return Wrong(text, "it has a fragment");
   std::string_view rest = text.substr((secure ? kSecure : kPlain).size());
   const size_t end = rest.find_first_of("/?");
+  if (rest.substr(0, end).find('@') != std::string_view::npos) {
+    // Whoever reads the complaint need not know the password.
+    return Wrong("…", "a user and a password have no place in it; messages are signed");
+  }
   HttpUrl url;
   url.endpoint = TRY(ParseEndpoint(rest.substr(0, end), secure ? kHttpsPort : kHttpPort));
   if (url.endpoint.unix_socket || url.endpoint.port == 0) return Wrong(text, "it names no port");

@@ -29,6 +29,12 @@ TEST(HttpUrl, HttpsIsTlsOnItsOwnPort) {
   EXPECT_EQ(ParseHttpUrl("https://[::1]:8443")->ToString(), "https://[::1]:8443/");
 }
 
+TEST(HttpUrl, APasswordIsRefusedAndNotSaidAgain) {
+  const std::string said = ParseHttpUrl("https://me:swordfish@chat.example/in").error().message;
+  EXPECT_THAT(said, HasSubstr("a user and a password have no place in it"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("swordfish")));
+}
+
 TEST(HttpUrl, WhatIsNoneIsRefusedWithWhatIsExpected) {
   for (const char* text :
        {"", "am.site:9093", "ftp://am.site/", "HTTPS//am", "https://", "http://tls:am.site:81/",
