@@ -4,7 +4,7 @@
 #   bench/ingest_vs_reference.sh GATEWAY [-d SECONDS=5] [-c CONNECTIONS=32] [-r ROUNDS=3]
 #
 # Two loads: one event repeated (what a storm of senders is), and events that are all distinct (each of ours is on disk before it is
-# answered; the reference keeps nothing). Each round runs both gateways one after the other; what is printed at the end is the median of
+# answered; the reference keeps nothing). Each round runs both gateways one after the other, each once all is quiet; what is printed at the end is the median of
 # the rounds and their ratio. Needs wrk and go; the reference is read from $SENTINEL_SHARED (default ../shared).
 set -euo pipefail
 
@@ -106,6 +106,20 @@ for port in $ours_port $reference_port; do
   done
 done
 
+# What one gateway still has to tell the lamp when its load ends would be paid for by the other.
+ticks() { for pid in "${pids[@]}"; do cat "/proc/$pid/stat"; done | awk '{ sum += $14 + $15 } END { print sum }'; }
+settle() {
+  local before now
+  before=$(ticks)
+  for ((try = 0; try < 120; ++try)); do
+    sleep 0.5
+    now=$(ticks)
+    [ $((now - before)) -gt 3 ] || return 0
+    before=$now
+  done
+  die "the gateways do not get quiet after a load"
+}
+
 printf '%-9s %-10s %5s %12s %9s %9s %8s\n' load gateway round requests/s p50_ms p99_ms not_200
 run=0
 for load in repeated distinct; do
@@ -114,6 +128,7 @@ for load in repeated distinct; do
       port=$reference_port
       [ $who = ours ] && port=$ours_port
       run=$((run + 1))
+      settle
       result=$(LOAD=$load RUN=$run wrk -t1 -c"$connections" -d"${seconds}s" -s "$work/load.lua" "http://127.0.0.1:$port" | grep ^RESULT) ||
         die "wrk failed against $who"
       read -r _ rate p50 p99 failed <<< "$result"
