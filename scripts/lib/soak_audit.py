@@ -71,7 +71,8 @@ class Audit:
             reason = self.store.reasons.get(message.id)
             if message.audio != "off":
                 before = heard.get(message.incident)
-                if reason == "repeated" and before and message.at_ms - before.at_ms < DEBOUNCE_MS:
+                # A lamp that was started anew is told under the old id what it has forgotten: that is no repeat.
+                if reason == "repeated" and before and before.id != message.id and message.at_ms - before.at_ms < DEBOUNCE_MS:
                     self.twice.append(f"{name} again {(message.at_ms - before.at_ms) / 1000:.0f} s later as a repeat")
                 heard[message.incident] = message
             if reason in TOLD_ANEW:

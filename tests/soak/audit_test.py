@@ -101,6 +101,15 @@ class AuditTest(unittest.TestCase):
         self.night.play(0, id="m2", incident="i1")
         self.assertEqual(self.found(), {"twice": 1})
 
+    def test_a_p0_told_again_in_its_time_is_told_again_too_to_a_lamp_that_was_started_anew(self):
+        self.night.documents["i1"]["notifications"].append(note("m2", "hall", "repeated"))
+        self.night.play(0, id="m2", incident="i1")
+        self.night.witnesses[0].messages[-1].at_ms += 300_000
+        self.night.witnesses[0].take("level=info event=started name=x")
+        self.night.play(0, id="m2", incident="i1")
+        self.night.witnesses[0].messages[-1].at_ms += 340_000
+        self.assertEqual(self.found(), {})
+
     def test_the_same_sentence_soon_after_from_another_incident_is_twice(self):
         self.night.documents["i2"] = document(note("m2", "hall"), state="closed")
         self.night.play(0, id="m2", incident="i2")
