@@ -77,10 +77,6 @@ void CheckFamily(TomlReader* reader, const AgentConfig& config) {
   }
 }
 
-Error NotHere(const std::string& key, const std::string& value, const std::string& why) {
-  return {ErrorCode::kNotFound, key + " = \"" + value + "\": " + why};
-}
-
 // `key` = `value` needs `folder`.
 Status CheckUsable(const std::string& key, const std::string& value, const std::string& folder) {
   const Status writable = CheckWritable(folder);

@@ -7,7 +7,7 @@ namespace sentinel {
 
 // Only as far as its communicators reach: at rest, this and the wake-up are what the agent costs.
 Status WatchedBoard::ReadHeader(Instant now) {
-  std::array<std::byte, kBoardHeaderBytes> start;  // NOLINT: filled by the read
+  std::array<std::byte, kBoardHeaderBytes> start;  // not zeroed: the read fills it
   const std::span wanted = std::span(start).first(header ? scan_bytes : start.size());
   Status read = file->ReadStart(wanted);
   if (read.ok() && header && std::equal(wanted.begin(), wanted.end(), raw.begin())) {

@@ -10,6 +10,10 @@
 
 namespace sentinel {
 
+Error NotHere(const std::string& key, const std::string& value, const std::string& why) {
+  return {ErrorCode::kNotFound, key + " = \"" + value + "\": " + why};
+}
+
 std::string FolderOf(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   std::string folder = std::filesystem::path(path).parent_path().string();

@@ -1,4 +1,4 @@
-// Folders that a configuration names, looked at without making any.
+// What a configuration names on this host, folders above all, looked at without making any.
 #pragma once
 
 #include <string>
@@ -6,6 +6,9 @@
 #include "base/result.h"
 
 namespace sentinel {
+
+// kNotFound: this host cannot serve a setting that is well written.
+Error NotHere(const std::string& key, const std::string& value, const std::string& why);
 
 // What `path` lies in, with or without '/' at its end; "." for a mere name.
 std::string FolderOf(std::string path);

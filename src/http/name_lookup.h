@@ -29,7 +29,7 @@ using LookedUp = Result<std::vector<boost::asio::ip::address>>;
 class NameLookups : public boost::asio::execution_context::service {
  public:
   using key_type = NameLookups;
-  static boost::asio::execution_context::id id;  // NOLINT(readability-identifier-naming)
+  static boost::asio::execution_context::id id;
 
   // Those of `io`, made when they are first asked for.
   static NameLookups& Of(boost::asio::io_context& io);
@@ -47,7 +47,7 @@ class NameLookups : public boost::asio::execution_context::service {
   struct Shared;
   struct Lookup;
 
-  void shutdown() override;  // NOLINT(readability-identifier-naming): Asio's name
+  void shutdown() override;
   void Answer(const std::string& host, const LookedUp& found);
 
   std::unique_ptr<Lookup> lookup_;

@@ -11,6 +11,14 @@
 
 namespace sentinel {
 
+// A host whose alarms one terminal shows, unless another stands in for it.
+inline HostEntry HostShownAt(std::string terminal) {
+  HostEntry host;
+  host.name = "n1";
+  host.terminals = {std::move(terminal)};
+  return host;
+}
+
 // A clock that is turned by hand, and terminals that answer.
 class Floor {
  public:

@@ -35,12 +35,7 @@ TEST(IncidentBook, TheButtonAcknowledgesWhatBurnsThereAndEveryoneSeesIt) {
 }
 
 TEST(IncidentBook, ASilentTerminalIsAnAlarmOnTheOthersWhichTakeOver) {
-  Floor floor({"hall", "office"}, {[] {
-                HostEntry host;
-                host.name = "n1";
-                host.terminals = {"hall"};
-                return host;
-              }()});
+  Floor floor({"hall", "office"}, {HostShownAt("hall")});
   floor.lamp_up = false;
   std::string id = floor.Post(Make("NCCL_TIMEOUT", "n1")).incident;
   floor.lamp_up = true;
@@ -57,10 +52,7 @@ TEST(IncidentBook, ASilentTerminalIsAnAlarmOnTheOthersWhichTakeOver) {
 }
 
 TEST(IncidentBook, WhatComesWhileATerminalIsSilentGoesToTheOthersAtOnceAndRingsThereAgain) {
-  HostEntry host;
-  host.name = "n1";
-  host.terminals = {"hall"};
-  Floor floor({"hall", "office"}, {host});
+  Floor floor({"hall", "office"}, {HostShownAt("hall")});
   floor.book.OnTerminalLost("hall", floor.now);
   floor.Deliver();
   floor.told.clear();
@@ -80,9 +72,7 @@ TEST(IncidentBook, WhatComesWhileATerminalIsSilentGoesToTheOthersAtOnceAndRingsT
 }
 
 TEST(IncidentBook, ATerminalThatWasSilentBeforeARestartIsStoodInForAfterIt) {
-  HostEntry host;
-  host.name = "n1";
-  host.terminals = {"hall"};
+  const HostEntry host = HostShownAt("hall");
   Floor before({"hall", "office"}, {host});
   before.lamp_up = false;
   std::string id = before.Post(Make("NCCL_TIMEOUT", "n1")).incident;
@@ -107,12 +97,7 @@ TEST(IncidentBook, ATerminalThatWasSilentBeforeARestartIsStoodInForAfterIt) {
 }
 
 TEST(IncidentBook, AnUnconfirmedAlarmGoesToTheOtherTerminal) {
-  Floor floor({"hall", "office"}, {[] {
-                HostEntry host;
-                host.name = "n1";
-                host.terminals = {"hall"};
-                return host;
-              }()});
+  Floor floor({"hall", "office"}, {HostShownAt("hall")});
   floor.lamp_up = false;
   floor.Post(Make("NCCL_TIMEOUT", "n1"));
   floor.lamp_up = true;

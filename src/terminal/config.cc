@@ -27,10 +27,6 @@ Result<std::string> Path(const std::string& path) {
   return Unfit("a path is expected");
 }
 
-Error NotHere(const std::string& key, const std::string& value, const std::string& why) {
-  return {ErrorCode::kNotFound, key + " = \"" + value + "\": " + why};
-}
-
 bool WritesFiles(const TerminalConfig& config) {
   return config.audio == AudioOutput::kWav ||
          (config.audio == AudioOutput::kAuto && !SoundCardPresent());
