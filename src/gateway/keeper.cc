@@ -13,6 +13,24 @@ bool NeededAtStart(const Incident& incident) {
   return incident.state != IncidentState::kClosed || AnyPending(incident);
 }
 
+// Thousands have their turn at a time: they are written down where they are stored.
+Store::Document DocumentOf(const Incident& incident, const std::string& boot) {
+  return [incident, boot] { return WriteIncidentDocument(incident, boot); };
+}
+
+// What differs from one to the next are its notifications and its lists.
+size_t BytesOf(const Incident& incident) {
+  size_t bytes = sizeof(Incident) + incident.identity.size() + incident.text.size();
+  bytes += incident.suspects.size() * sizeof(Suspect);
+  for (const EvidenceLine& line : incident.evidence) {
+    bytes += sizeof(EvidenceLine) + line.zh.size() + line.en.size();
+  }
+  for (const NotificationRecord& record : incident.notifications) {
+    bytes += sizeof(NotificationRecord) + record.notification.message.text.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Keeper::Keeper(IncidentBook& book, Store& store) : book_(book), store_(store), boot_(BootId()) {}
@@ -77,7 +95,7 @@ void Keeper::Put(const std::string& id) {
   if (incident == nullptr) return;
   waiting_.erase(id);
   ++puts_;
-  store_.PutIncident(id, WriteIncidentDocument(*incident, boot_), NeededAtStart(*incident),
+  store_.PutIncident(id, DocumentOf(*incident, boot_), BytesOf(*incident), NeededAtStart(*incident),
                      [this, alive = alive_, id](const Status& status) {
                        if (!*alive) return;
                        ++puts_answered_;

@@ -33,7 +33,8 @@ class BackupTest : public testing::Test {
   }
   void Put(const std::string& id) {
     bool done = false;
-    store_->PutIncident(id, "{}", true, [&](const Status& status) {
+    const auto document = [] { return std::string("{}"); };
+    store_->PutIncident(id, document, 8, true, [&](const Status& status) {
       EXPECT_TRUE(status.ok()) << status.error().message;
       done = true;
     });

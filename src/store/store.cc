@@ -29,6 +29,7 @@ constexpr size_t kRowOverhead = 256;  // bytes of memory of a queued row besides
 
 struct Write {
   StoreRow row;
+  Store::Document document;  // of an incident: its row has it once it is written
   Store::Done done;
   size_t bytes = 0;
 };
@@ -36,7 +37,7 @@ struct Write {
 size_t BytesOf(const StoreRow& row) {
   struct Visitor {
     size_t operator()(const StoredEvent& it) { return 2 * it.body.size() + it.incident.size(); }
-    size_t operator()(const StoredIncident& it) { return it.id.size() + it.document.size(); }
+    size_t operator()(const StoredIncident& it) { return it.id.size(); }
     size_t operator()(const StoredNote& it) { return it.name.size() + it.value.size(); }
     size_t operator()(const AuditRecord& it) { return it.subject.size() + it.detail.size(); }
   };
@@ -66,12 +67,12 @@ class StoreOnSqlite final : public Store {
   void AppendEvent(StoredEvent event, Done done) override {
     Enqueue(std::move(event), std::move(done));
   }
-  void PutIncident(std::string id, std::string json_document, bool open, Done done) override {
+  void PutIncident(std::string id, Document json_document, size_t bytes, bool open,
+                   Done done) override {
     StoredIncident incident;
     incident.id = std::move(id);
     incident.open = open;
-    incident.document = std::move(json_document);
-    Enqueue(std::move(incident), std::move(done));
+    Enqueue(std::move(incident), std::move(done), std::move(json_document), bytes);
   }
   void PutNote(StoredNote note, Done done) override { Enqueue(std::move(note), std::move(done)); }
   void AppendAudit(AuditRecord record, Done done) override {
@@ -115,10 +116,11 @@ class StoreOnSqlite final : public Store {
     AuditRead done;
   };
 
-  void Enqueue(StoreRow row, Done done) {
+  void Enqueue(StoreRow row, Done done, Document document = {}, size_t document_bytes = 0) {
     Write write;
-    write.bytes = BytesOf(row);
+    write.bytes = BytesOf(row) + document_bytes;
     write.row = std::move(row);
+    write.document = std::move(document);
     write.done = std::move(done);
     bool notify = false;
     {
@@ -219,7 +221,7 @@ class StoreOnSqlite final : public Store {
     });
   }
 
-  Status CommitBatch(const std::vector<Write>& batch) {
+  Status CommitBatch(std::vector<Write>& batch) {
     if (!database_ && MonotonicNow() >= reopen_at_) Reopen();
     if (!database_) return open_error_;
     WallTime now = WallNow();
@@ -236,9 +238,12 @@ class StoreOnSqlite final : public Store {
     return status;
   }
 
-  Status WriteBatch(const std::vector<Write>& batch, WallTime now) {
+  Status WriteBatch(std::vector<Write>& batch, WallTime now) {
     TRY(database_->Begin());
-    for (const Write& write : batch) TRY(database_->Write(write.row, now));
+    for (Write& write : batch) {
+      if (write.document) std::get<StoredIncident>(write.row).document = write.document();
+      TRY(database_->Write(write.row, now));
+    }
     rows_since_prune_ += batch.size();
     if (rows_since_prune_ >= kPruneEvery) {
       TRY(database_->Prune());

@@ -114,6 +114,9 @@ class Store {
  public:
   using Done = std::function<void(Status)>;
   using AuditRead = std::function<void(Result<std::vector<AuditRecord>>)>;
+  // Writes a text down, once, on the store's own thread, when its row's turn has come: it owns what
+  // it reads.
+  using Document = std::function<std::string()>;
 
   // Fails only for a start that is wrong: the folder is missing, or a later version wrote the file.
   // A file that is corrupt is moved aside (`<path>.corrupt-<unix ms>`) and a new one begun; a disk
@@ -126,8 +129,10 @@ class Store {
   // `done` runs on the io_context, in the order of the calls, never from within the call: after the
   // commit that holds the row, or with the error. It may be empty.
   virtual void AppendEvent(StoredEvent event, Done done) = 0;
-  // Each Put replaces what was stored under the id.
-  virtual void PutIncident(std::string id, std::string json_document, bool open, Done done) = 0;
+  // Each Put replaces what was stored under the id. `bytes`: about what `json_document` holds in
+  // memory until then.
+  virtual void PutIncident(std::string id, Document json_document, size_t bytes, bool open,
+                           Done done) = 0;
   virtual void PutNote(StoredNote note, Done done) = 0;
   virtual void AppendAudit(AuditRecord record, Done done) = 0;
 

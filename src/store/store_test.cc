@@ -9,11 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -25,6 +28,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kIncident = "3f9c0a4b7d21e658";
+
+Store::Document Text(std::string text) {
+  return [text = std::move(text)] { return text; };
+}
 
 StoredEvent EventNamed(const std::string& id) {
   StoredEvent row;
@@ -112,10 +119,10 @@ class StoreTest : public testing::Test {
 TEST_F(StoreTest, WhatWasWrittenIsThereAfterARestart) {
   Open();
   store_->AppendEvent(EventNamed("e-1"), Record());
-  store_->PutIncident("i-1", R"({"v":1})", true, Record());
-  store_->PutIncident("i-2", R"({"v":2})", true, Record());
-  store_->PutIncident("i-1", R"({"v":3})", true, Record());
-  store_->PutIncident("i-3", R"({"v":4})", false, Record());
+  store_->PutIncident("i-1", Text(R"({"v":1})"), 8, true, Record());
+  store_->PutIncident("i-2", Text(R"({"v":2})"), 8, true, Record());
+  store_->PutIncident("i-1", Text(R"({"v":3})"), 8, true, Record());
+  store_->PutIncident("i-3", Text(R"({"v":4})"), 8, false, Record());
   store_->PutNote({"boot/hall-1", "a"}, Record());
   store_->PutNote({"boot/hall-1", "b"}, Record());
   AwaitDone(7);
@@ -168,7 +175,7 @@ TEST_F(StoreTest, AnIncidentWithoutARowIsLoadedAsTheEventThatBeganIt) {
     store_->AppendEvent(event, Record());
   }
   store_->AppendEvent(EventNamed("e-5"), Record());  // began none
-  store_->PutIncident("i-3", "{}", false, Record());
+  store_->PutIncident("i-3", Text("{}"), 8, false, Record());
   store_->PutNote({kBegunKeptNote, "1"}, Record());
   AwaitDone(7);
   Open();
@@ -256,6 +263,26 @@ TEST_F(StoreTest, AFullQueueRefusesAndSaysSo) {
   store_->AppendEvent(big, Record());
   AwaitDone(1);
   EXPECT_EQ(done_[0].error().code, ErrorCode::kExhausted);
+  done_.clear();
+  store_->PutIncident("i-1", Text("{}"), 10'000, true, Record());  // by what it says it holds
+  AwaitDone(1);
+  EXPECT_EQ(done_[0].error().code, ErrorCode::kExhausted);
+}
+
+TEST_F(StoreTest, AnIncidentIsWrittenDownOnceAndNotOnTheCallersThread) {
+  Open();
+  std::atomic<int> written = 0;
+  std::atomic<bool> elsewhere = false;
+  auto document = [&, caller = std::this_thread::get_id()] {
+    ++written;
+    elsewhere = std::this_thread::get_id() != caller;
+    return std::string("{}");
+  };
+  store_->PutIncident("i-1", document, 8, true, Record());
+  AwaitDone(1);
+  EXPECT_TRUE(done_[0].ok());
+  EXPECT_EQ(written, 1);
+  EXPECT_TRUE(elsewhere);
 }
 
 TEST_F(StoreTest, ACorruptFileIsMovedAsideAndANewOneBegun) {
@@ -336,7 +363,7 @@ TEST_F(StoreTest, OldRowsGoOpenOnesStay) {
     std::string name = std::to_string(i);
     store_->AppendEvent(EventNamed(name), {});
     if (i < 200) {
-      store_->PutIncident(name, "{}", i < 50, {});
+      store_->PutIncident(name, Text("{}"), 8, i < 50, {});
     }
   }
   Open();  // looks at the bounds with the first write
