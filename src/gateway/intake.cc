@@ -92,6 +92,14 @@ bool Intake::AnswerRepeat(const std::string& body, Answer& answer) {
   return true;
 }
 
+// Of what has come twice: most that comes once never comes again.
+void Intake::RememberBody(std::string body, const IncidentBook::EventOutcome& outcome) {
+  const Incident* incident = deps_.book.Find(outcome.incident);
+  if (incident == nullptr || body.size() > kKnownBodyBytesMax) return;
+  if (bodies_.size() >= kKnownBodiesMax) bodies_.clear();
+  bodies_.insert_or_assign(std::move(body), KnownBody{outcome.incident, incident->severity});
+}
+
 void Intake::Take(std::string body, Answer answer) {
   if (AnswerRepeat(body, answer)) return;
   Result<Event> parsed = ParseEvent(body);
@@ -150,14 +158,8 @@ void Intake::Take(std::string body, Answer answer) {
       Body(outcome.suppressed, outcome.incident, named ? event.event_id : stored.event_id);
   if (outcome.suppressed && !named && durable_.contains(outcome.incident)) {
     // It changes nothing but a count, and counts are written down now and then.
+    if (steady && event.state == EventState::kFiring) RememberBody(std::move(body), outcome);
     return Say(answer, {200, std::move(waiting->words)});
-  }
-  if (steady && !named && event.state == EventState::kFiring && !outcome.incident.empty() &&
-      body.size() <= kKnownBodyBytesMax) {
-    waiting->known.incident = outcome.incident;
-    const Incident* incident = deps_.book.Find(outcome.incident);
-    waiting->known.severity = incident == nullptr ? Severity::kP0 : incident->severity;
-    waiting->known_body = body;
   }
   if (named) RememberId(stored.event_id, {outcome.incident, false});
   stored.incident = std::move(outcome.incident);
@@ -199,10 +201,6 @@ void Intake::Kept(Waiting& waiting, const Status& status) {
   if (!waiting.incident.empty()) {
     if (durable_.size() >= kDurableIncidentsMax) durable_.clear();
     durable_.insert(waiting.incident);
-  }
-  if (!waiting.known_body.empty()) {
-    if (bodies_.size() >= kKnownBodiesMax) bodies_.clear();
-    bodies_.insert_or_assign(std::move(waiting.known_body), std::move(waiting.known));
   }
   Say(waiting.answer, {200, std::move(waiting.words)});
 }

@@ -85,14 +85,13 @@ class Intake {
     std::string event_id;
     std::string incident;
     bool begun = false;
-    bool ends = false;       // it says that something is over
-    std::string known_body;  // empty: not to be remembered
-    KnownBody known;
+    bool ends = false;  // it says that something is over
   };
 
   bool AnswerRepeat(const std::string& body, Answer& answer);
   void Keep(StoredEvent event, std::shared_ptr<Waiting> waiting);
   void Kept(Waiting& waiting, const Status& status);
+  void RememberBody(std::string body, const IncidentBook::EventOutcome& outcome);
   void RememberId(const std::string& id, KnownId known);
   void Say(Answer& answer, IntakeAnswer what);
   void Watch();

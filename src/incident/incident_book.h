@@ -325,7 +325,7 @@ class IncidentBook {
   void DescribePlace(Incident& incident, const Event& event) const;
   std::string Sentence(const Event& event, const std::string& rack, const std::string& host,
                        const std::set<int>& cards) const;
-  std::string SentenceOf(const Entry& entry, const Event& event);
+  std::string SentenceOf(const Entry& entry, const Event& event, const std::string& host) const;
   void PartCards(Entry& entry, Moment now);
   void NameCards(Entry& entry);
   void DescribeVerdict(Entry& entry, const Verdict& verdict);

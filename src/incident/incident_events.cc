@@ -104,7 +104,8 @@ IncidentBook::Entry& IncidentBook::Begin(Entry& entry, const Event& event, Sever
   Gather(entry, event, now);
   if (first != nullptr) {
     first->cards[entry.incident.id] = *entry.incident.culprit.gpu;
-    first->incident.text = SentenceOf(*first, event);
+    first->incident.text =
+        SentenceOf(*first, event, site_.SpokenHost(first->incident.culprit.rack, event.node_host));
     Announce(*first, NotifyReason::kGrouped, now);
   }
   entry.incident.opened = at;
@@ -168,7 +169,8 @@ void IncidentBook::NameCards(Entry& entry) {
   event.node_host = incident.culprit.host;
   event.gpu_util = incident.gpu_util;
   event.job_id = incident.job;
-  incident.text = SentenceOf(entry, event);
+  incident.text =
+      SentenceOf(entry, event, site_.SpokenHost(incident.culprit.rack, event.node_host));
   if (entry.turned_unstable) incident.text += UnstableText(policy_.language);
   Touch(entry);
 }
@@ -275,8 +277,9 @@ void IncidentBook::DescribeEvent(Entry& entry, const Event& event) {
     incident.evidence.push_back({line, line});
   }
   const std::string& rack = incident.culprit.rack;
-  entry.place = rack + '\n' + site_.SpokenHost(rack, event.node_host);
-  incident.text = SentenceOf(entry, event);
+  const std::string host = site_.SpokenHost(rack, event.node_host);
+  entry.place = rack + '\n' + host;
+  incident.text = SentenceOf(entry, event, host);
 }
 
 void IncidentBook::DescribePlace(Incident& incident, const Event& event) const {
@@ -299,13 +302,14 @@ void IncidentBook::DescribePlace(Incident& incident, const Event& event) const {
   }
 }
 
-// Of the event, about all the cards that the entry speaks for.
-std::string IncidentBook::SentenceOf(const Entry& entry, const Event& event) {
+// Of the event, about all the cards that the entry speaks for. `host`: by its spoken name.
+std::string IncidentBook::SentenceOf(const Entry& entry, const Event& event,
+                                     const std::string& host) const {
   const IncidentCulprit& culprit = entry.incident.culprit;
   std::set<int> cards;
   for (const auto& [incident, card] : entry.cards) cards.insert(card);
   if (culprit.gpu) cards.insert(*culprit.gpu);
-  return Sentence(event, culprit.rack, site_.SpokenHost(culprit.rack, event.node_host), cards);
+  return Sentence(event, culprit.rack, host, cards);
 }
 
 std::string IncidentBook::Sentence(const Event& event, const std::string& rack,

@@ -42,6 +42,9 @@ bool IsUnspeakable(char32_t c) {
          in(0xFFF0, 0xFFFF) || in(0xE0000, 0xE0FFF);
 }
 
+// What most names consist of: it is said as it is written.
+bool IsPlain(char c) { return c > ' ' && c < 0x7F && c != '[' && c != ']'; }
+
 // Where a "-" and 8 to 10 of [a-f0-9] at the end begin; nothing if the name does not end so.
 std::optional<size_t> SuffixStart(std::string_view host) {
   size_t dash = host.rfind('-');
@@ -70,6 +73,12 @@ std::string Sanitise(std::string_view text, size_t max) {
   size_t characters = 0;
   for (size_t at = 0; at < text.size() && characters < max;) {
     size_t start = at;
+    while (at < text.size() && at - start < max - characters && IsPlain(text[at])) ++at;
+    if (at > start) {
+      out.append(text, start, at - start);
+      characters += at - start;
+      continue;
+    }
     char32_t c = NextCharacter(text, &at);
     if (c == '\t' || c == '\n' || c == '\r') c = ' ';
     if (IsUnspeakable(c)) continue;

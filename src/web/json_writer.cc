@@ -8,6 +8,17 @@
 
 namespace sentinel {
 
+namespace {
+
+// Characters of one byte that stand in a string as they are.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (size_t byte = 0x20; byte < 0x80; ++byte) plain[byte] = byte != '"' && byte != '\\';
+  return plain;
+}();
+
+}  // namespace
+
 JsonWriter& JsonWriter::Text(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   Separate();
@@ -15,9 +26,12 @@ JsonWriter& JsonWriter::Text(std::string_view text) {
   size_t written = 0;  // what lies between it and `at` is written as it is, in one piece
   for (size_t at = 0; at < text.size();) {
     auto byte = static_cast<unsigned char>(text[at]);
+    if (kPlain[byte]) {
+      ++at;
+      continue;
+    }
     const size_t length = Utf8CharacterBytes(text.substr(at));
-    const bool as_it_is = length > 0 && byte >= 0x20 && byte != '"' && byte != '\\';
-    if (as_it_is) {
+    if (length > 1) {
       at += length;
       continue;
     }

@@ -125,7 +125,11 @@ void GatewayMetrics::ExpectNotifications(const std::string& terminal) {
 }
 
 void GatewayMetrics::Notified(const std::string& terminal, std::string_view state) {
-  notified_->Add({{"terminal", terminal}, {"state", std::string(state)}}).Increment();
+  prometheus::Counter*& counter = notified_by_[{terminal, std::string(state)}];
+  if (counter == nullptr) {
+    counter = &notified_->Add({{"terminal", terminal}, {"state", std::string(state)}});
+  }
+  counter->Increment();
 }
 
 void GatewayMetrics::OutputAttempted(const std::string& output, std::string_view outcome) {

@@ -81,6 +81,7 @@ class GatewayMetrics {
   prometheus::Family<prometheus::Gauge>* output_waiting_;
   std::map<int, prometheus::Counter*> answered_by_status_;
   std::map<std::pair<std::string, std::string>, prometheus::Counter*> opened_by_;
+  std::map<std::pair<std::string, std::string>, prometheus::Counter*> notified_by_;
 };
 
 }  // namespace sentinel
