@@ -16,7 +16,7 @@
 #include "http/message.h"
 #include "http/request_authenticator.h"
 #include "http/tls_config.h"
-#include "incident/incident_book.h"
+#include "incident/incident_policy.h"
 #include "incident/site.h"
 
 namespace sentinel {

@@ -9,7 +9,8 @@
 // nothing has been delivered, repeats are counted and nothing else.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -19,14 +20,17 @@
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "incident/event_table.h"
 #include "incident/explanation.h"
 #include "incident/flap_watch.h"
-#include "incident/quiet_hours.h"
-#include "incident/ring_rule.h"
+#include "incident/incident_actions.h"
+#include "incident/incident_entry.h"
+#include "incident/incident_policy.h"
 #include "incident/silence_book.h"
 #include "incident/site.h"
 #include "incident/storm_fold.h"
@@ -35,41 +39,11 @@
 #include "model/flap.h"
 #include "model/incident.h"
 #include "model/job.h"
+#include "model/silence.h"
 #include "model/verdict.h"
 
 namespace sentinel {
 
-struct IncidentPolicy {
-  Duration debounce = std::chrono::seconds(120);
-  Duration lease = std::chrono::minutes(10);  // of a sender that never says `resolved`
-  Duration voice_hold = std::chrono::seconds(10);
-  // A job that stood still has recovered when it has moved for so long; while it is suspected to
-  // stand still again that is open, but not for longer than kRecoveryHoldMax.
-  Duration recovery_hold = std::chrono::seconds(1);
-  // A source that fires again so soon after its end reopens its incident.
-  Duration reopen_within = std::chrono::seconds(30);
-  Duration retry_failed_after = std::chrono::seconds(10);  // a repeat may ring again so long after
-                                                           // a delivery was given up
-  // A P0 that nobody acknowledges rings again so long after it was first delivered, then regularly.
-  std::vector<Duration> repeat_after = {std::chrono::minutes(5), std::chrono::minutes(15)};
-  Duration repeat_every = std::chrono::minutes(60);
-  // After a press of the button the terminal is silent for so long; a new P0 is heard once, and no
-  // more than one in mute_break_gap.
-  Duration mute = std::chrono::minutes(15);
-  Duration mute_break_gap = std::chrono::minutes(1);
-  bool strict_mute = false;  // not even a new P0
-  // Cards of one host with the same fault within so long are one sentence.
-  Duration cards_together = std::chrono::seconds(1);
-  // Only P0 is spoken then; what is left is told when they end. None: every hour is loud.
-  std::optional<QuietHours> quiet;
-  Language language = Language::kChinese;
-  EventTable table;
-  // What a host that was down has hidden is told so long after it is back, unless it has ended.
-  Duration host_back_grace = std::chrono::seconds(30);
-  RingRule ring;  // whose hang may ring; that of others is a NOTICE
-};
-
-constexpr Duration kRecoveryHoldMax = std::chrono::seconds(10);
 // Open incidents; beyond it the least severe and, among those, the oldest is closed as superseded.
 constexpr size_t kOpenIncidentsMax = 65'536;
 // Closed ones that are remembered; beyond it the oldest of which everybody has been told goes.
@@ -80,28 +54,15 @@ constexpr size_t kClearedSuspicionsMax = 20;
 constexpr size_t kWindowsMax = 65'536;
 // Hosts with several faulty cards at a time; beyond it each card has a sentence of its own.
 constexpr size_t kCardGroupsMax = 1024;
-// The terminal that was pressed ends its mute by itself: the reminder comes this much later, so
-// that it is not taken for one more thing to be silent about.
-constexpr Duration kMuteMargin = std::chrono::seconds(1);
-// By so much the clocks of a terminal and ours may differ without a press being taken for old.
-constexpr Duration kPressClockSlack = std::chrono::minutes(1);
 // Closed identities whose number of the last incident is remembered; beyond it the oldest goes.
 constexpr size_t kOccurrencesMax = 65'536;
 
-enum class IncidentChange : uint8_t {
-  kSuspected,
-  kConfirmed,
-  kOpened,
-  kEscalated,
-  kCorrected,
-  kUpdated,
-  kAcknowledged,
-  kClosed,
-};
-std::string_view IncidentChangeName(IncidentChange change);
-
 class IncidentBook {
  public:
+  using Actions = IncidentActions;
+  using Change = IncidentActions::Change;
+  using Cancel = IncidentActions::Cancel;
+
   IncidentBook(IncidentPolicy policy, Site site);
   ~IncidentBook();
 
@@ -208,31 +169,6 @@ class IncidentBook {
   // light of the most severe incident that burns there.
   TerminalMessage Picture(const Notification& notification) const;
 
-  struct Change {
-    std::string incident;
-    IncidentChange change;
-  };
-  struct Cancel {
-    std::string incident;
-    std::string terminal;
-  };
-  struct Actions {
-    std::vector<Notification> notifications;  // for the outbox, in order
-    std::vector<Cancel> cancels;              // what waits for that terminal is pointless now
-    std::vector<Change> changes;              // for the log
-    std::vector<std::string> touched;  // incidents to be kept (again), each once; a mere count is
-                                       // told by TakeCounted
-    std::vector<std::string> later;    // to be kept when there is time: what is lost with them
-                                       // comes about again after a restart
-    bool mutes_changed = false;
-    std::vector<Silence> silences;           // new or changed: to be kept
-    std::vector<std::string> silences_over;  // ids: to be forgotten
-    std::vector<AuditRecord> audit;          // to be kept
-    std::vector<FlapMemory> flaps;           // of sources that come and go: to be kept
-    std::vector<std::string> flaps_over;     // sources: to be forgotten
-    // Quiet hours that ended until then have had their digest: to be kept.
-    std::optional<WallTime> digest_told;
-  };
   Actions TakeActions();
   // Incidents whose count or lease alone has moved since the last call; at most `max`, the rest
   // next time.
@@ -258,51 +194,15 @@ class IncidentBook {
   void RestoreDigest(std::optional<WallTime> told, Moment now);
 
  private:
-  enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
-  enum class Source : uint8_t { kEvent, kAgent, kOwn };
+  using Entry = IncidentEntry;
+  using Lamp = IncidentLamp;
+  using Source = IncidentSource;
+  using Alarm = IncidentAlarm;
+  using Timer = IncidentTimer;
 
-  enum class Alarm : uint8_t { kLease, kVoice, kRepeat, kReconsider, kRecovered };
+  enum class Keeping : uint8_t { kNow, kLater, kWithItsEvent };
   // How a message is to sound where and when it is told.
   enum class Voice : uint8_t { kAsItIs, kOnce, kNone };
-  using Timer = std::tuple<Instant, std::string, Alarm>;  // when, which incident, what for
-
-  using BurningKey = std::tuple<int, uint64_t, std::string>;  // how loud, serial, id
-
-  // What one terminal has been told of one incident.
-  struct Lamp {
-    uint64_t sequence = 0;
-    std::string pending;     // the newest notification not answered yet
-    bool attempted = false;  // it may show something
-    bool shown = false;      // it has answered to a light
-    bool announced = false;  // it has spoken
-    bool announced_p0 = false;
-    std::optional<BurningKey> burning;  // its place among what burns there
-    std::optional<Instant> window_from;
-    std::optional<Instant> failed;
-  };
-  struct Entry {
-    Incident incident;
-    Source source = Source::kEvent;
-    std::map<std::string, Lamp> lamps;
-    std::string host_key;  // identity name
-    std::string place;     // what the sentence names; a change of it is a correction
-    std::optional<Instant> voice_at;
-    std::optional<Instant> rang;       // when it was first told as P0: repeats count from there
-    std::map<std::string, int> cards;  // beside its own, told with it: by their incidents
-    std::string told_by;               // the incident that speaks for it; empty: it does itself
-    bool turned_unstable = false;      // with this opening its source comes and goes too often
-    std::vector<Timer> timers;
-    uint64_t serial = 0;
-    bool adoptable = false;               // from an earlier process, no verdict has claimed it yet
-    std::string adopted_as;               // the identity of the verdict that claimed it
-    JobFacts job;                         // of a hang
-    std::optional<Instant> recovering;    // since when its job moves again
-    std::string part_of;                  // the incident it is folded into; empty: none
-    std::set<std::string> parts;          // incidents folded into it
-    std::optional<Instant> hidden_until;  // its host is back: whether to tell is decided then
-    std::string barred;                   // what of the job bars it from ringing; empty: nothing
-    bool counted = false;
-  };
 
   Duration LeaseOf(const Entry& entry) const {
     return entry.incident.lease.value_or(policy_.lease);

@@ -328,7 +328,7 @@ void IncidentBook::OnNodeBack(const std::string& host, Moment now) {
   EndOwn(OwnEvent(kNodeSilent, host), now);
 }
 
-IncidentBook::BurningKey IncidentBook::KeyOf(const Entry& entry) const {
+BurningKey IncidentBook::KeyOf(const Entry& entry) const {
   bool loud = entry.incident.state == IncidentState::kOpen;
   return {2 * static_cast<int>(entry.incident.severity) + (loud ? 1 : 0), entry.serial,
           entry.incident.id};
