@@ -16,9 +16,6 @@ namespace sentinel {
 
 // Agents remembered; beyond it the one not heard of for longest is forgotten.
 constexpr size_t kAgentsKnownMax = 16'384;
-// More nodes silent at once than this are one incident: it is the monitoring that failed.
-constexpr size_t kSilentNodesMax = 3;
-
 // Jobs whose owners are remembered; beyond it the one told of first is forgotten.
 constexpr size_t kJobOwnersMax = 16'384;
 

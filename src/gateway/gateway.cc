@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <set>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -24,7 +23,9 @@
 #include "gateway/intake.h"
 #include "gateway/keeper.h"
 #include "gateway/log_value.h"
+#include "gateway/silent_nodes.h"
 #include "gateway/state_lock.h"
+#include "gateway/store_watch.h"
 #include "gateway/test_messages.h"
 #include "http/request_authenticator.h"
 #include "http/server.h"
@@ -103,7 +104,8 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
         access_(config_.access, {}, geteuid()),
         tests_(io, deliveries_, *store_, config_.incidents.language, [this] { Turn(); }),
         wake_(io),
-        tick_(io) {
+        tick_(io),
+        store_watch_(metrics_) {
     TakeKeys(std::move(credentials));
     ReloadDone(true);
   }
@@ -204,10 +206,9 @@ class GatewayOnLoop final : public Gateway, public AgentListener {
   bool turn_soon_ = false;
   bool correlate_soon_ = false;
   bool ready_ = false;
-  bool store_was_ok_ = true;
-  std::string moved_aside_;  // a corrupt store, the last one that was told
+  StoreWatch store_watch_;
+  SilentNodes silent_nodes_;
   uint16_t http_port_ = 0;
-  std::set<std::string> silent_;  // hosts told as silent
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -493,26 +494,7 @@ void GatewayOnLoop::Tick() {
   for (const TerminalStatus& status : terminals) reachable += status.reachable ? 1 : 0;
   metrics_.terminals_configured->Set(static_cast<double>(terminals.size()));
   metrics_.terminals_reachable->Set(reachable);
-  StoreHealth health = store_->health();
-  metrics_.store_ok->Set(health.ok ? 1 : 0);
-  metrics_.store_queued_rows->Set(static_cast<double>(health.queued_rows));
-  GatewayMetrics::CountedTo(metrics_.store_rows_failed, health.failed_rows);
-  if (health.moved_aside != moved_aside_) {
-    moved_aside_ = health.moved_aside;
-    metrics_.store_corrupt->Increment();
-    spdlog::error(
-        "event=store_corrupt moved_to={} what=\"the file could not be read and is kept there; "
-        "incidents and event ids in it are not known any more\"",
-        moved_aside_);
-  }
-  if (health.ok != store_was_ok_) {
-    store_was_ok_ = health.ok;
-    if (health.ok) {
-      spdlog::info("event=store_back");
-    } else {
-      spdlog::error("event=store_failed why=\"{}\" what=\"alarms ring from memory\"", health.error);
-    }
-  }
+  store_watch_.Look(store_->health());
   log_.Tick();
   CheckSilence(now);
   if (book_.ClockWasSet(now)) Turn();
@@ -524,23 +506,15 @@ void GatewayOnLoop::Tick() {
 }
 
 void GatewayOnLoop::CheckSilence(Moment now) {
-  std::vector<std::string> hosts = agents_.Silent(now.mono, config_.detection.node_silent_after);
-  std::set<std::string> silent(hosts.begin(), hosts.end());
-  if (silent.size() > kSilentNodesMax) {
-    // So many at once are not so many broken nodes.
-    bool chinese = config_.incidents.language == Language::kChinese;
-    silent = {chinese ? "多台" : "several hosts"};
-  }
-  if (silent == silent_) return;
-  for (const std::string& host : silent_) {
-    if (!silent.contains(host)) book_.OnNodeBack(host, now);
-  }
-  for (const std::string& host : silent) {
-    if (silent_.contains(host)) continue;
+  const std::vector<std::string> hosts =
+      agents_.Silent(now.mono, config_.detection.node_silent_after);
+  const SilentNodes::News news = silent_nodes_.Update(hosts, config_.incidents.language);
+  if (news.back.empty() && news.silent.empty()) return;
+  for (const std::string& host : news.back) book_.OnNodeBack(host, now);
+  for (const std::string& host : news.silent) {
     spdlog::error("event=node_silent host={} silent={}", LogValue(host), hosts.size());
     book_.OnNodeSilent(host, now);
   }
-  silent_ = std::move(silent);
   Turn();
 }
 
