@@ -113,7 +113,7 @@ Status CheckHere(const TerminalConfig& config) {
   if (!WritesFiles(config) || CheckFolder(config.wav_dir, 0).ok()) return {};
   const Status can_be_made = CheckWritable(config.wav_dir);
   if (can_be_made.ok()) return {};
-  return NotHere("wav_dir", config.wav_dir, can_be_made.error().message);
+  return NotHere("audio.wav_dir", config.wav_dir, can_be_made.error().message);
 }
 
 std::vector<std::string> WarningsHere(const TerminalConfig& config) {

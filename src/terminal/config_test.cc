@@ -141,7 +141,7 @@ TEST(TerminalConfig, AFolderForSpeechThatCannotBeMadeKeepsTheStartBack) {
   config.wav_dir = root + "/file/speech";
   ASSERT_FALSE(CheckHere(config).ok());
   EXPECT_EQ(CheckHere(config).error().message,
-            "wav_dir = \"" + config.wav_dir + "\": " + root + "/file: Not a directory");
+            "audio.wav_dir = \"" + config.wav_dir + "\": " + root + "/file: Not a directory");
   config.audio = AudioOutput::kOff;
   EXPECT_TRUE(CheckHere(config).ok()) << "nothing is spoken";
 }
