@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -17,6 +22,8 @@
 #include "ctl/certificate_authority.h"
 #include "gateway/output_config.h"
 #include "gateway/outputs.h"
+#include "http/byte_stream.h"
+#include "http/client.h"
 #include "http/server.h"
 #include "http/test_peer.h"
 #include "http/tls.h"
@@ -28,6 +35,47 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using Json = nlohmann::json;
+
+// Says something to the first who asks and hangs up without a word of TLS, as many a small server
+// does.
+class AbruptReceiver {
+ public:
+  AbruptReceiver(boost::asio::io_context& io, std::shared_ptr<TlsContext> tls, std::string answer)
+      : acceptor_(io, {boost::asio::ip::address_v4::loopback(), 0}), answer_(std::move(answer)) {
+    acceptor_.async_accept(
+        [this, tls = std::move(tls)](auto error, boost::asio::ip::tcp::socket socket) {
+          ASSERT_FALSE(error);
+          stream_.emplace(ByteStream::Socket(std::move(socket)), tls);
+          stream_->Handshake(TlsSide::kServer, [this](auto failed) {
+            ASSERT_FALSE(failed);
+            Hear();
+          });
+        });
+  }
+  uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  bool gone() const { return gone_; }
+
+ private:
+  void Hear() {
+    stream_->async_read_some(boost::asio::buffer(asked_), [this](auto failed, size_t) {
+      ASSERT_FALSE(failed);
+      if (answer_.empty()) return HangUp();
+      boost::asio::async_write(*stream_, boost::asio::buffer(answer_),
+                               [this](auto, size_t) { HangUp(); });
+    });
+  }
+  void HangUp() {
+    boost::system::error_code ignored;
+    stream_->socket().close(ignored);
+    gone_ = true;
+  }
+
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::string answer_;
+  std::array<char, 4096> asked_;
+  std::optional<ByteStream> stream_;
+  bool gone_ = false;
+};
 
 class OutputsTlsTest : public testing::Test {
  protected:
@@ -56,7 +104,8 @@ class OutputsTlsTest : public testing::Test {
     auto tls =
         TlsContext::ForServer({files->certificate, files->key, ""}, ClientCertificates::kNone);
     ASSERT_TRUE(tls.ok()) << tls.error().message;
-    Listen({"127.0.0.1", 0, false, true}, *tls);
+    tls_ = *tls;
+    Listen({"127.0.0.1", 0, false, true}, tls_);
   }
   void Listen(const Endpoint& endpoint, std::shared_ptr<TlsContext> tls) {
     auto listening = HttpServer::Listen(
@@ -85,8 +134,16 @@ class OutputsTlsTest : public testing::Test {
   }
 
   // What one attempt under that name comes to; "" if it was told.
-  std::string Attempt(const std::string& host) {
-    PostDriver driver(io_, LoadFor(host).at(0).post, [](const Notification&) { return "{}"; });
+  std::string Attempt(const std::string& host) { return AttemptWith(LoadFor(host).at(0).post); }
+  std::string AttemptAt(const AbruptReceiver& receiver) {
+    PostSettings settings = LoadFor("localhost").at(0).post;
+    settings.url = *ParseHttpUrl("https://localhost:" + std::to_string(receiver.port()) + "/in");
+    std::string why = AttemptWith(std::move(settings));
+    RunUntil(io_, [&] { return receiver.gone(); });
+    return why;
+  }
+  std::string AttemptWith(PostSettings settings) {
+    PostDriver driver(io_, std::move(settings), [](const Notification&) { return "{}"; });
     std::optional<SendResult> result;
     driver.Post("msg_1", "{}", [&](const SendResult& sent) { result = sent; });
     RunUntil(io_, [&] { return result.has_value(); });
@@ -98,6 +155,7 @@ class OutputsTlsTest : public testing::Test {
 
   TestingFolder home_;
   boost::asio::io_context io_;
+  std::shared_ptr<TlsContext> tls_;  // of whom Serve made last
   std::unique_ptr<HttpServer> server_;
   std::vector<HttpRequest> requests_;
   OutputConfig config_;
@@ -146,6 +204,41 @@ TEST_F(OutputsTlsTest, AReceiverThatSpeaksNoTlsIsSaidTo) {
   Listen({"127.0.0.1", 0, false, false}, nullptr);
   EXPECT_THAT(Attempt("localhost"), HasSubstr("speaks no TLS"));
   EXPECT_THAT(requests_, IsEmpty());
+}
+
+// A plain lamp is told the same way: it must not be told again what it has said that it did.
+TEST_F(OutputsTlsTest, WhoAnswersAndHangsUpWithoutAWordOfTlsHasAnswered) {
+  for (const char* answer : {"HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\nall of it",
+                             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"}) {
+    AbruptReceiver receiver(io_, tls_, answer);
+    EXPECT_EQ(AttemptAt(receiver), "") << answer;
+  }
+}
+
+TEST_F(OutputsTlsTest, WhoHangsUpBeforeAllIsSaidHasNotAnswered) {
+  for (const char* answer :
+       {"", "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhal"}) {
+    AbruptReceiver receiver(io_, tls_, answer);
+    EXPECT_EQ(AttemptAt(receiver), "the connection ended before the answer did") << answer;
+  }
+}
+
+// It may have done what it heard: a lamp that cannot tell a repeat is not to be asked at once.
+TEST_F(OutputsTlsTest, WhoHangsUpUnansweredHasHeardIt) {
+  AbruptReceiver receiver(io_, tls_, "");
+  HttpRequestOptions options;
+  options.tls = LoadFor("localhost").at(0).post.tls;
+  HttpRequest request;
+  request.method = "POST";
+  request.path = "/in";
+  request.body = "{}";
+  std::optional<HttpOutcome> outcome;
+  HttpFetch(io_, {"localhost", receiver.port(), false, true}, request, options,
+            [&](HttpOutcome done) { outcome = std::move(done); });
+  RunUntil(io_, [&] { return outcome.has_value() && receiver.gone(); });
+  EXPECT_FALSE(outcome->response.ok());
+  EXPECT_TRUE(outcome->sent);
 }
 
 TEST_F(OutputsTlsTest, AnAlarmWaitsUntilItsReceiverIsBelieved) {

@@ -14,6 +14,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
@@ -46,6 +47,13 @@ std::string HostHeader(Endpoint endpoint) {
 bool SpeaksNoTls(error_code error) {
   return error.category() == boost::asio::error::get_ssl_category() &&
          ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_WRONG_VERSION_NUMBER;
+}
+
+// Through TLS the other side may hang up without saying so first: many a small server ends each
+// answer like that. Whether something is missing then is for the answer's own framing to tell, as
+// it is without TLS.
+bool IsEnd(error_code error) {
+  return error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
 }
 
 // One request on its way. It lives in the handlers it waits for and ends in Finish.
@@ -167,7 +175,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   void OnRead(error_code error, size_t bytes) {
     in_size_ += bytes;
     ParseState state = ParseState::kMore;
-    if (error == boost::asio::error::eof) {
+    if (IsEnd(error)) {
       state = parser_.FeedEnd();
       if (state != ParseState::kDone) {
         sent_ = sent_ && ReachedThePeer();
