@@ -41,11 +41,14 @@ SendOutcome OfStatus(int status, TerminalKind kind) {
   return SendOutcome::kUnavailable;
 }
 
+// What the other side said, for a person and for a quoted value of a log line: nothing in it ends
+// the value or the line.
 std::string Words(const HttpResponse& response) {
   std::string words = "answered " + std::to_string(response.status);
   std::string body = response.body.substr(0, kQuotedBodyMax);
   for (char& c : body) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = ' ';
+    if (c == '"') c = '\'';
   }
   return body.empty() ? words : words + ": " + body;
 }

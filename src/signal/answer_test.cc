@@ -46,6 +46,13 @@ TEST(JudgeAnswer, EverythingElseIsTriedAgain) {
   EXPECT_EQ(JudgeAnswer(Answered(503), TerminalKind::kPlain).error, "answered 503: words");
 }
 
+TEST(JudgeAnswer, WhatIsAnsweredEndsNoValueAndNoLineOfALog) {
+  HttpOutcome outcome = Answered(500);
+  outcome.response->body = "no\" event=output_told output=\"other\r\n\x1b[31mred\xff";
+  EXPECT_EQ(JudgeAnswer(outcome, TerminalKind::kPlain).error,
+            "answered 500: no' event=output_told output='other   [31mred ");
+}
+
 TEST(JudgeAnswer, SilenceOfAPlainTerminalThatHasTheMessageIsUnconfirmed) {
   for (ErrorCode code : {ErrorCode::kTimeout, ErrorCode::kUnavailable, ErrorCode::kCorrupt}) {
     EXPECT_EQ(Plain(Silent(code, true)), SendOutcome::kUnconfirmed);
