@@ -6,6 +6,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 
 #include "base/clock.h"
 #include "http/connection_responder.h"
@@ -103,6 +104,15 @@ void Connection::StartRead() {
                           });
 }
 
+// Who has just been answered may well have asked again by the time the others have had their turn:
+// to look then, and not at once, is to look once.
+void Connection::ReadSoon() {
+  reading_ = true;
+  boost::asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    if (self->state_ != State::kClosed) self->StartRead();
+  });
+}
+
 void Connection::OnRead(size_t bytes, bool ended) {
   ended_ = ended_ || ended;
   switch (state_) {
@@ -136,7 +146,7 @@ void Connection::Advance() {
   Flush();
   if (state_ == State::kLastWrite && Queued() == 0) return AfterLastWrite();
   bool wants_input = (state_ == State::kReading && starved) || state_ == State::kStreaming;
-  if (wants_input && !reading_) StartRead();
+  if (wants_input && !reading_) ReadSoon();
 }
 
 // True if it stopped for want of input.

@@ -52,6 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Shake();
   void BeginReading();
   void StartRead();
+  void ReadSoon();
   void OnRead(size_t bytes, bool ended);
   void Advance();
   bool TakeUpRequests();
