@@ -138,6 +138,16 @@ class Sentinelctl(unittest.TestCase):
                     asked = run("--gateway", here, *command)
                     self.assertEqual(asked.returncode, 1, (body, command, asked.stdout))
                     self.assertIn("is not a gateway", asked.stderr)
+            # JSON, and yet nobody was asked anything: no command counts as done, and nothing as green.
+            for body in (b"{}", b'{"ok":true}'):
+                Other.says = 200, body
+                for command in (["incidents"], ["agents"], ["ack"], ["send", "XID_FATAL", "h"], ["node", "drain", "h"], ["node", "drain", "h*"],
+                                ["silence", "add", "--host", "h", "--for", "1h"], ["incidents", "-w"], ["--json", "incidents", "-w"]):
+                    asked = run("--gateway", here, *command)
+                    self.assertEqual(asked.returncode, 1, (body, command, asked.stdout))
+                    self.assertIn("is not a gateway", asked.stderr)
+            Other.says = 404, b""
+            self.assertIn("answered 404", run("--gateway", here, "incidents").stderr)
             Other.says = 403, b"\x1b[31mred\x07" + b"x" * 10000
             asked = run("--gateway", here, "incidents")
             self.assertNotIn("\x1b", asked.stderr)

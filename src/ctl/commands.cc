@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ctl/json_fields.h"
 #include "ctl/node_hosts.h"
 #include "ctl/policy_views.h"
 #include "http/key_file.h"
@@ -37,12 +38,10 @@ std::string Dump(const Json& json, int indent = 2) {
 // Every incident that is new or another, whole, a line each, the oldest first.
 std::string ChangedLines(const Json& before, const Json& after) {
   std::map<std::string, const Json*> known;
-  if (before.is_object()) {
-    for (const Json& incident : before["incidents"]) known[incident.value("id", "")] = &incident;
-  }
+  for (const Json& incident : List(before, "incidents")) known[Text(incident, "id")] = &incident;
   std::string lines;
-  for (const Json& incident : after["incidents"]) {
-    auto old = known.find(incident.value("id", ""));
+  for (const Json& incident : List(after, "incidents")) {
+    auto old = known.find(Text(incident, "id"));
     if (old == known.end() || *old->second != incident) lines.insert(0, Dump(incident, -1));
   }
   return lines;
@@ -140,9 +139,7 @@ int Commands::Watch(const std::string& id) {
     }
     if (answer.ok() && !id.empty()) {
       Json& incidents = (*answer)["incidents"];
-      const auto other = [&id](const Json& incident) {
-        return !incident.is_object() || incident.value("id", "") != id;
-      };
+      const auto other = [&id](const Json& incident) { return Text(incident, "id") != id; };
       incidents.erase(std::remove_if(incidents.begin(), incidents.end(), other), incidents.end());
       if (incidents.empty() && before.is_null()) {
         answer = Error{ErrorCode::kNotFound, "there is no incident '" + id + "'"};

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -23,6 +25,28 @@ constexpr Duration kAnswerMax = std::chrono::seconds(20);
 constexpr size_t kAnswerBytesMax = 256u << 20;
 constexpr size_t kWordsBytesMax = 2048;
 
+constexpr std::string_view kOneIncident = "/api/v1/incidents/";
+
+struct Promised {
+  std::string_view method;
+  std::string_view path;
+  const char* field;
+};
+constexpr std::array<Promised, 14> kPromised = {{{"GET", "/api/v1/agents", "agents"},
+                                                 {"GET", "/api/v1/audit", "audit"},
+                                                 {"GET", "/api/v1/incidents", "incidents"},
+                                                 {"GET", "/api/v1/silences", "silences"},
+                                                 {"GET", "/api/v1/terminals", "terminals"},
+                                                 {"POST", "/api/v1/ack", "acknowledged"},
+                                                 {"POST", "/api/v1/gpu_event", "status"},
+                                                 {"POST", "/api/v1/mute", "muted_until_at"},
+                                                 {"POST", "/api/v1/nodes", "state"},
+                                                 {"POST", "/api/v1/route_test", "severity"},
+                                                 {"POST", "/api/v1/silences", "id"},
+                                                 {"POST", "/api/v1/silences/expire", "expired"},
+                                                 {"POST", "/api/v1/test", "delivered_ms"},
+                                                 {"POST", "/api/v1/unmute", "was_muted"}}};
+
 std::string Trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
@@ -34,6 +58,8 @@ Error Refusal(const HttpResponse& response, const std::string& path) {
   std::string words = Trimmed(response.body);
   if (words.size() > kWordsBytesMax) words = words.substr(0, kWordsBytesMax) + "…";
   words = Painted(std::move(words), Paint::kNone, false);
+  const std::string answered = "answered " + std::to_string(response.status);
+  if (words.empty()) words = answered + " and says no more";
   switch (response.status) {
     case 401:
     case 403:
@@ -42,12 +68,21 @@ Error Refusal(const HttpResponse& response, const std::string& path) {
       if (words != "Not Found") return {ErrorCode::kNotFound, words};
       return {ErrorCode::kNotFound, "there is no " + path};
     default:
-      return {ErrorCode::kInvalidArgument,
-              "answered " + std::to_string(response.status) + ": " + words};
+      if (words.starts_with(answered)) return {ErrorCode::kInvalidArgument, words};
+      return {ErrorCode::kInvalidArgument, answered + ": " + words};
   }
 }
 
 }  // namespace
+
+bool IsAnswerTo(std::string_view method, std::string_view path, const nlohmann::json& answer) {
+  if (!answer.is_object()) return false;
+  if (method == "GET" && path.starts_with(kOneIncident)) return answer.contains("id");
+  const auto* promised = std::find_if(
+      kPromised.begin(), kPromised.end(),
+      [&](const Promised& entry) { return entry.method == method && entry.path == path; });
+  return promised == kPromised.end() || answer.contains(promised->field);
+}
 
 Endpoint GatewayClient::Here() {
   if (access(kSocket, R_OK | W_OK) == 0) return {kSocket, 0, true};
@@ -72,6 +107,7 @@ Result<nlohmann::json> GatewayClient::Post(const std::string& path, const std::s
 }
 
 Result<nlohmann::json> GatewayClient::Ask(HttpRequest request) {
+  const std::string method = request.method;
   const std::string path = request.path;
   boost::asio::io_context io(1);
   std::optional<HttpOutcome> outcome;
@@ -101,7 +137,7 @@ Result<nlohmann::json> GatewayClient::Ask(HttpRequest request) {
   const HttpResponse& response = *outcome->response;
   if (response.status != 200) return Refusal(response, path);
   nlohmann::json json = nlohmann::json::parse(response.body, nullptr, false);
-  if (!json.is_object()) {  // all of a gateway's answers are
+  if (!IsAnswerTo(method, path, json)) {
     return Error{ErrorCode::kCorrupt,
                  "what answers at " + gateway_.ToString() + " is not a gateway"};
   }

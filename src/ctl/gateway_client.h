@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,6 +14,11 @@
 #include "signature/key_ring.h"
 
 namespace sentinel {
+
+// Whether a gateway can have answered that request with that: an object with the field that each of
+// its answers there has. Fields are only ever added, so this is true of every version; a server of
+// another kind that answers JSON to everything has not done what it was asked to.
+bool IsAnswerTo(std::string_view method, std::string_view path, const nlohmann::json& answer);
 
 class GatewayClient {
  public:
