@@ -163,6 +163,15 @@ class Operator(unittest.TestCase):
         self.site.until(lambda: self.site.lamp()["state"] == "alarm", "it does not ring")
         self.assertEqual(self.site.ctl("node", "undrain", "sick-1").returncode, 1)
 
+    def test_a_host_that_cannot_be_drained_costs_no_other_its_turn(self):
+        self.burn("odd-\x1b[31m")  # whoever posts events may call a host so
+        self.burn("odd-2")
+        done = self.site.ctl("node", "drain", "odd-*")
+        self.assertEqual((done.returncode, done.stdout), (1, "odd-2 is drained\n"))
+        self.assertIn("odd-?[31m: answered 400", done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertEqual(self.run_ctl("node", "undrain", "odd-*"), "odd-2 is in-service\n")
+
     def test_a_pattern_drains_the_nodes_that_are_known_each_by_its_own_name(self):
         for host in ("row-1", "row-2", "other-1"):
             self.run_ctl("send", "LINK_FLAP", host)

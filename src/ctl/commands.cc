@@ -17,6 +17,7 @@
 #include "ctl/json_fields.h"
 #include "ctl/node_hosts.h"
 #include "ctl/policy_views.h"
+#include "ctl/table.h"
 #include "http/key_file.h"
 
 namespace sentinel {
@@ -45,6 +46,23 @@ std::string ChangedLines(const Json& before, const Json& after) {
     if (old == known.end() || *old->second != incident) lines.insert(0, Dump(incident, -1));
   }
   return lines;
+}
+
+// Whether the next host may fare better.
+bool ConcernsOneHost(ErrorCode refusal) {
+  switch (refusal) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+      return true;
+    case ErrorCode::kDenied:
+    case ErrorCode::kExhausted:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+      return false;
+  }
+  return false;
 }
 
 bool IsIncidentList(const Json& answer) {
@@ -223,14 +241,16 @@ int Commands::PutNodes(const std::string& host, Json body, const std::string& by
   if (!hosts.ok()) return Complain(hosts.error());
   if (!by.empty()) body["by"] = by;
   Json done = Json::array();
-  std::optional<Error> refused;
+  std::vector<Error> refused;
   for (const std::string& each : *hosts) {
     body["host"] = each;
     Result<Json> answer = client->Post(path, Dump(body, -1));
     if (!answer.ok()) {
-      refused = answer.error();
-      refused->message = each + ": " + refused->message;
-      break;
+      // The name may be anybody's who posted an event.
+      refused.push_back({answer.error().code,
+                         Painted(each, Paint::kNone, false) + ": " + answer.error().message});
+      if (!ConcernsOneHost(answer.error().code)) break;
+      continue;
     }
     // A name with a generated suffix and one without may be the same host.
     if (std::find(done.begin(), done.end(), *answer) == done.end()) {
@@ -244,7 +264,9 @@ int Commands::PutNodes(const std::string& host, Json body, const std::string& by
     for (const Json& node : done) words += NodeView(node, style_);
   }
   Say(words);
-  return refused ? Complain(*refused) : kExitDone;
+  int code = kExitDone;
+  for (const Error& error : refused) code = Complain(error);
+  return code;
 }
 
 }  // namespace sentinel

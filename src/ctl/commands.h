@@ -62,7 +62,9 @@ class Commands {
   int Do(const std::string& path, nlohmann::json body, const std::string& by, View view);
   // Puts a node into the state that `body` says, or every node that fits: where `host` has a `*` or
   // `?`, those that are known (for "in-service": those that are out of it), each by its own name,
-  // and told each. None is kExitRefused. What is done before one is refused stays done, and told.
+  // and told each. None is kExitRefused. One that is refused costs no other its turn; each refusal
+  // is told, and the exit code is that of the last. What nobody would be spared (a missing role, a
+  // bound, no gateway) ends it: what is done by then stays done, and told.
   int PutNodes(const std::string& host, nlohmann::json body, const std::string& by);
 
  private:

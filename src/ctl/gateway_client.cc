@@ -68,8 +68,8 @@ Error Refusal(const HttpResponse& response, const std::string& path) {
       if (words != "Not Found") return {ErrorCode::kNotFound, words};
       return {ErrorCode::kNotFound, "there is no " + path};
     default:
-      if (words.starts_with(answered)) return {ErrorCode::kInvalidArgument, words};
-      return {ErrorCode::kInvalidArgument, answered + ": " + words};
+      return {response.status == 409 ? ErrorCode::kExhausted : ErrorCode::kInvalidArgument,
+              words.starts_with(answered) ? words : answered + ": " + words};
   }
 }
 

@@ -33,7 +33,8 @@ class GatewayClient {
   static Endpoint Here();
 
   // kUnavailable and kTimeout: no answer; kNotFound: it knows no such thing; kDenied: not from
-  // you; kInvalidArgument: it refuses, in its words; kCorrupt: what answers is no gateway.
+  // you; kExhausted: not while things are so (a bound); kInvalidArgument: it refuses, in its words;
+  // kCorrupt: what answers is no gateway.
   Result<nlohmann::json> Get(const std::string& path, const std::string& query = "");
   Result<nlohmann::json> Post(const std::string& path, const std::string& body);
 

@@ -54,10 +54,17 @@ bool IsMark(char32_t code) {
   return (code >= 0x300 && code <= 0x36f) || (code >= 0x200b && code <= 0x200f);
 }
 
+// Without what drives a terminal: C0, DEL, and C1, which in UTF-8 is two bytes.
 void Harmless(std::string* text) {
-  for (char& c : *text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  size_t size = 0;
+  for (size_t i = 0; i < text->size(); ++i) {
+    const auto byte = static_cast<unsigned char>((*text)[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text->size() ? (*text)[i + 1] : 0);
+    const bool c1 = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    (*text)[size++] = c1 || byte < 0x20 || byte == 0x7f ? '?' : (*text)[i];
+    if (c1) ++i;
   }
+  text->resize(size);
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ TEST(Table, ColourDoesNotCountForWidthAndIsOnlyThereWhereAskedFor) {
 
 TEST(Table, WhatSomebodyCallsHimselfCannotMoveTheCursor) {
   EXPECT_EQ(Painted("a\033[2Jb\n\x7f", Paint::kNone, true), "a?[2Jb??");
+  EXPECT_EQ(Painted("a\xc2\x9bZ\xc2\x85", Paint::kNone, true), "a?Z?");
+  EXPECT_EQ(Painted("机架\xc2\xa0\xc2", Paint::kNone, true), "机架\xc2\xa0\xc2");
 }
 
 TEST(Table, WithoutRowsSaysSo) { EXPECT_EQ(Table({"A"}).Print(true, "nothing"), "nothing\n"); }
