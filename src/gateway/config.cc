@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "config/config_file.h"
 #include "config/host_name.h"
@@ -219,14 +220,15 @@ void ReadKind(TomlReader* reader, EventKind* kind) {
                          &kind->ending);
 }
 
-// A row of the event table: what is left out stays as it is.
-void ReadEvent(TomlReader* reader, EventTable* events) {
+// A row of the event table: what is left out stays as it is. `read`: the types of those before it.
+void ReadEvent(TomlReader* reader, EventTable* events, std::set<std::string>* read) {
   std::string type;
   reader->Text("type", &type);
   const EventKind* known = events->Find(type);
   EventKind kind = known == nullptr ? events->unknown() : *known;
   ReadKind(reader, &kind);
   if (type.empty()) return reader->Wrong("type", "an event type is expected");
+  if (!read->insert(type).second) return reader->Wrong("type", "it has a row already");
   events->Set(type, std::move(kind));
 }
 
@@ -364,7 +366,9 @@ Result<GatewayConfig> ParseGatewayConfig(std::string_view text, const std::strin
   ReadAlerts(&reader, &config.alerts);
   reader.Section("site", [&](TomlReader& site) { ReadSite(&site, &config); });
   reader.Section("detection", [&](TomlReader& table) { ReadDetection(&table, &config); });
-  reader.Sections("events", [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table); });
+  std::set<std::string> rows;
+  reader.Sections("events",
+                  [&](TomlReader& event) { ReadEvent(&event, &config.incidents.table, &rows); });
   EventTable& table = config.incidents.table;
   reader.Sections("classes", [&](TomlReader& hang) { ReadClass(&hang, &table); });
   EventKind unknown = table.unknown();

@@ -147,6 +147,10 @@ TEST(GatewayConfig, ASentenceThatCouldNotBeSpokenIsRefused) {
   EXPECT_THAT(error("节点 host}"), HasSubstr("no '{'"));
   EXPECT_THAT(error("[节点 {host}"), HasSubstr("not closed"));
   EXPECT_THAT(error("[节点 [{host}]]"), HasSubstr("another [ ]"));
+  EXPECT_THAT(error(""), HasSubstr("gateway.toml:3:11: text_zh: a sentence is expected"));
+  EXPECT_THAT(error("  "), HasSubstr("a sentence is expected"));
+  EXPECT_EQ(error(std::string(1024, 'a')), "");
+  EXPECT_THAT(error(std::string(1025, 'a')), HasSubstr("at most 1024 bytes is expected"));
 }
 
 TEST(GatewayConfig, TheTableOfLevelsIsTheSites) {
@@ -352,6 +356,8 @@ TEST(GatewayConfig, WhatTheStartCouldNotUseIsRefusedWithItsPlace) {
         "there is no terminal 'hall-2'; [[terminals]] has hall-1"},
        {terminal + "address = 'x'\n[[routes]]\nterminals = []", "terminals", "at least one"},
        {"[ring]\npartitions = ''", "partitions", "empty"},
+       {"[[events]]\ntype = 'A'\n[[events]]\ntype = 'B'\n[[events]]\ntype = 'A'", "type",
+        "it has a row already"},
        {"[site]\ntimezone = 'Mars/Olympus Mons'", "timezone", "such as Asia/Shanghai"}},
       ParseTestedGateway);
   EXPECT_EQ(ErrorOf("agents = []"), "") << "a gateway of what senders post";

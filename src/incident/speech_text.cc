@@ -151,6 +151,13 @@ std::string FillIn(std::string_view text_template, const SpeechFields& fields) {
 
 Status CheckTemplate(std::string_view text_template) {
   auto wrong = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
+  if (text_template.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return wrong("a sentence is expected, which the lamp shows and the voice says");
+  }
+  if (text_template.size() > kTemplateBytesMax) {
+    return wrong("a sentence of at most " + std::to_string(kTemplateBytesMax) +
+                 " bytes is expected, this one has " + std::to_string(text_template.size()));
+  }
   bool in_brackets = false;
   for (size_t at = 0; at < text_template.size(); ++at) {
     char c = text_template[at];

@@ -43,8 +43,12 @@ struct SpeechFields {
 // Fills {field}s in; [ ] and what is in it go when a field in it is empty.
 std::string FillIn(std::string_view text_template, const SpeechFields& fields);
 
-// kInvalidArgument, in words, for a template with a field that there is not, or with a brace or
-// bracket that has no other.
+// Of a template. Nobody listens to more, and a terminal takes no message of more than 64 KiB: one
+// that grew beyond that would be refused by every lamp, each time.
+constexpr size_t kTemplateBytesMax = 1024;
+
+// kInvalidArgument, in words, for a template that says nothing, that is longer than
+// kTemplateBytesMax, with a field that there is not, or with a brace or bracket that has no other.
 Status CheckTemplate(std::string_view text_template);
 
 }  // namespace sentinel
