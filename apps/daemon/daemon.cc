@@ -1,9 +1,9 @@
 #include "daemon/daemon.h"
 
+#include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <csignal>
 #include <cstdio>
 #include <utility>
 
@@ -12,6 +12,17 @@
 #include "daemon/service_notice.h"
 
 namespace sentinel {
+namespace {
+
+// Of this thread, and of the threads it starts.
+void MaskHangups(int how) {
+  sigset_t hangups;
+  sigemptyset(&hangups);
+  sigaddset(&hangups, SIGHUP);
+  pthread_sigmask(how, &hangups, nullptr);
+}
+
+}  // namespace
 
 std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArguments* arguments,
                                  ManualNotes notes) {
@@ -38,7 +49,8 @@ std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArg
 }
 
 void StartLog(const std::string& name, const std::string& level) {
-  std::signal(SIGPIPE, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  MaskHangups(SIG_BLOCK);
   spdlog::set_default_logger(spdlog::stderr_color_mt(name));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ level=%^%l%$ %v", spdlog::pattern_time_type::utc);
   spdlog::set_level(spdlog::level::from_str(level));
@@ -62,6 +74,7 @@ void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop,
     hangups.add(SIGHUP);
     hangups.async_wait(on_hangup);
   }
+  MaskHangups(SIG_UNBLOCK);
   boost::asio::signal_set signals(io, SIGTERM, SIGINT);
   ServiceNotice notice(io);
   signals.async_wait([&](const boost::system::error_code& error, int signal) {

@@ -32,7 +32,8 @@ std::optional<int> ReadArguments(CLI::App* app, int argc, char** argv, DaemonArg
                                  ManualNotes notes);
 
 // `key=value` lines on standard error, from any thread. Also: a peer that hangs up is an error code
-// from here on, never SIGPIPE.
+// from here on, never SIGPIPE, and a SIGHUP waits for RunUntilSignal: who has told us to read again
+// what we are still reading has not told us to end.
 void StartLog(const std::string& name, const std::string& level);
 
 // "name: what and why", and on the next line what to do. Returns kExitStartFailed.
@@ -41,7 +42,7 @@ int StartFailed(const std::string& name, const Error& error, const std::string& 
 // Runs `io` until SIGTERM or SIGINT, then calls `stop`, which ends it: at once, or when it is done.
 // The daemon is ready when this is called: a service manager is told so, and from then on that the
 // loop turns.
-// `reload`, where there is one, is called for every SIGHUP.
+// `reload`, where there is one, is called for every SIGHUP, once for those since StartLog.
 void RunUntilSignal(boost::asio::io_context& io, std::function<void()> stop,
                     std::function<void()> reload = {});
 
