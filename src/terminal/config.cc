@@ -32,16 +32,17 @@ bool WritesFiles(const TerminalConfig& config) {
          (config.audio == AudioOutput::kAuto && !SoundCardPresent());
 }
 
-// What is there is overwritten by the first frame.
+// What is there is overwritten by the first frame, be it a key or this configuration. A file of
+// ours holds a frame, or nothing yet: it is written in one piece.
 Status CheckFrame(const std::string& path) {
   struct stat found {};
   if (path.empty() || stat(path.c_str(), &found) != 0) return {};
   if (S_ISDIR(found.st_mode)) return NotHere("frame", path, "it is a folder");
-  if (!S_ISREG(found.st_mode) || static_cast<size_t>(found.st_size) <= kFrameBytes) return {};
+  const auto size = static_cast<size_t>(found.st_size);
+  if (!S_ISREG(found.st_mode) || size == kFrameBytes || size == 0) return {};
   return NotHere("frame", path,
-                 "a file of " + std::to_string(found.st_size) +
-                     " bytes lies there, which is no frame (" + std::to_string(kFrameBytes) +
-                     " bytes) and would be lost");
+                 "a file of " + std::to_string(size) + " bytes lies there, which is no frame (" +
+                     std::to_string(kFrameBytes) + " bytes) and would be lost");
 }
 
 // Written as 0 for full and -12 for quiet.

@@ -123,6 +123,10 @@ TEST(TerminalConfig, WhatAFrameWouldOverwriteKeepsTheStartBack) {
   EXPECT_EQ(complaint(), "");
   std::ofstream(config.frame) << std::string(kFrameBytes, 'x');
   EXPECT_EQ(complaint(), "");
+  std::ofstream(config.frame) << "";
+  EXPECT_EQ(complaint(), "");
+  std::ofstream(config.frame) << "key = 'k1'\n";
+  EXPECT_THAT(complaint(), HasSubstr("a file of 11 bytes lies there, which is no frame"));
   std::ofstream(config.frame) << std::string(kFrameBytes + 1, 'x');
   EXPECT_THAT(complaint(), HasSubstr("a file of 769 bytes lies there, which is no frame"));
   config.frame = root;
