@@ -68,8 +68,8 @@ Status Check(const Silence& silence, WallTime now) {
   if (!silence.expires) {
     return of_nodes ? Status() : Wrong("a silence needs an end; only a node state may have none");
   }
-  if (*silence.expires <= silence.starts) return Wrong("it ends before it begins");
   if (*silence.expires <= now) return Wrong("its end has passed already");
+  if (*silence.expires <= silence.starts) return Wrong("it ends before it begins");
   if (silence.expires->since_epoch - silence.starts.since_epoch > kSilenceLongest) {
     return Wrong("a silence lasts 31 days at most");
   }
@@ -85,12 +85,27 @@ Result<Silence> SilenceBook::Add(Silence silence, Moment now) {
   silence.id = IdOf(silence);
   auto known = entries_.find(silence.id);
   if (known != entries_.end()) return known->second.silence;
+  if (const Silence* lasting = LastingLike(silence)) return *lasting;
   if (entries_.size() >= kSilencesMax) {
     return Error{ErrorCode::kExhausted,
                  "there are " + std::to_string(kSilencesMax) + " silences; end one of them first"};
   }
   Insert(silence, now);
   return silence;
+}
+
+// One without an end that has begun and says all that this one would.
+const Silence* SilenceBook::LastingLike(const Silence& silence) const {
+  if (silence.expires) return nullptr;
+  for (const auto& [id, entry] : entries_) {
+    const Silence& known = entry.silence;
+    if (!entry.ends && known.starts <= silence.starts && known.matcher == silence.matcher &&
+        known.state == silence.state && known.author == silence.author &&
+        known.comment == silence.comment) {
+      return &known;
+    }
+  }
+  return nullptr;
 }
 
 void SilenceBook::Insert(Silence silence, Moment now) {

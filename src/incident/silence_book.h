@@ -37,9 +37,10 @@ struct SilenceSubject {
 
 class SilenceBook {
  public:
-  // Gives it its id: the same silence twice is one. kInvalidArgument, in words, for one that covers
-  // everything by saying nothing, ends before it begins, lasts too long or has no author;
-  // kExhausted at the bound.
+  // Gives it its id: the same silence twice is one, also where it has no end and comes again
+  // later, as a drain that somebody repeats every night does. kInvalidArgument, in words, for one
+  // that covers everything by saying nothing, ends before it begins, lasts too long or has no
+  // author; kExhausted at the bound.
   Result<Silence> Add(Silence silence, Moment now);
   // It ends now. kNotFound if it is not known or over already.
   Status Expire(const std::string& id, Moment now);
@@ -73,6 +74,7 @@ class SilenceBook {
     bool active = false;
     bool expired = false;  // taken back
   };
+  const Silence* LastingLike(const Silence& silence) const;
   void Insert(Silence silence, Moment now);
 
   std::map<std::string, Entry> entries_;  // running or to come

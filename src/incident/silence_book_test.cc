@@ -97,6 +97,31 @@ TEST_F(SilenceBookTest, ASilenceTakenBackEndsAtOnceAndOnlyOnce) {
   EXPECT_FALSE(Covers("n1", ""));
 }
 
+TEST_F(SilenceBookTest, ADrainThatIsRepeatedIsTheOneThatLasts) {
+  Silence drained = For({"n1", "", "", ""});
+  drained.state = NodeState::kDrained;
+  drained.expires.reset();
+  const std::string first = Add(drained);
+  Pass(hours(24));
+  EXPECT_EQ(Add(drained), first);
+  Silence other = drained;
+  other.comment = "card 3";
+  EXPECT_NE(Add(other), first);
+  other.comment.clear();
+  other.state = NodeState::kCordoned;
+  EXPECT_NE(Add(other), first);
+  EXPECT_EQ(book_.All().size(), 3u);
+  EXPECT_TRUE(book_.Expire(first, now_).ok());
+  EXPECT_NE(Add(drained), first);  // it is over: this one begins
+}
+
+TEST_F(SilenceBookTest, ASilenceOfThePastIsSaidToBeOver) {
+  Silence past = For({"n1", "", "", ""});
+  past.starts = now_.wall + hours(-5);
+  past.expires = now_.wall + hours(-4);
+  EXPECT_EQ(book_.Add(past, now_).error().message, "its end has passed already");
+}
+
 TEST_F(SilenceBookTest, ANodeStateIsNoMaintenanceAndMayLastUntilItIsTakenBack) {
   Silence drained = For({"n1", "", "", ""});
   drained.state = NodeState::kDrained;
