@@ -105,7 +105,8 @@ class Sentinelctl(unittest.TestCase):
 
     def test_exit_codes_tell_apart_what_went_wrong(self):
         self.assertEqual(self.ask("incidents", "0000000000000000").returncode, 1)
-        for wrong in (["send"], ["send", "XID_FATAL"], ["sned"], [], ["send", "A", "b", "--gpu", "-1"], ["send", "A", "--body", "{}"]):
+        for wrong in (["send"], ["send", "XID_FATAL"], ["sned"], [], ["send", "A", "b", "--gpu", "-1"], ["send", "A", "--body", "{}"],
+                      ["send", "A", "b", "--util", "nan"], ["node", "drain", "节点-7".encode("gbk")]):
             self.assertEqual(self.ask(*wrong).returncode, 2, wrong)
         for address in ("[::1", "1.2.3.4:99999", "http://127.0.0.1:8080"):
             self.assertEqual(run("--gateway", address, "incidents").returncode, 2, address)
@@ -156,7 +157,7 @@ class Sentinelctl(unittest.TestCase):
 
     def test_output_that_is_lost_is_no_success(self):
         with open("/dev/full", "w") as full:
-            for command in (["incidents", "--json"], ["agents"], ["completion", "bash"]):
+            for command in (["incidents", "--json"], ["agents"], ["completion", "bash"], ["--help"], ["node", "--help"], ["--version"]):
                 asked = subprocess.run([CTL, "--gateway", self.gateway, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=20)
                 self.assertEqual(asked.returncode, 1, command)
                 self.assertIn("cannot be written", asked.stderr)

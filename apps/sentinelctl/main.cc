@@ -2,10 +2,12 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "command_line.h"
 #include "manual/manual.h"
 
@@ -20,6 +22,24 @@ std::string CheckAddress(const std::string& text) {
   if (text.empty()) return "";  // this machine's
   const auto address = sentinel::ParseEndpoint(text, sentinel::GatewayClient::kPort);
   return address.ok() ? "" : address.error().message;
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t bytes = sentinel::Utf8CharacterBytes(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
+// What could not be written (a full disk, a closed descriptor) was not shown, whatever was done.
+int Written(int code) {
+  std::cout.flush();
+  const bool flushed = std::fflush(stdout) == 0;
+  if (std::cout.good() && flushed && std::ferror(stdout) == 0) return code;
+  std::fputs("sentinelctl: the output cannot be written\n", stderr);
+  return code == sentinel::kExitDone ? sentinel::kExitRefused : code;
 }
 
 sentinel::ManualNotes Notes() {
@@ -78,10 +98,19 @@ int main(int argc, char** argv) {
   sentinel::AddCa(&app, &line);
   sentinel::AddCompletion(&app, &line);
   sentinel::AddManual(&app, Notes());
+  for (int i = 1; i < argc; ++i) {
+    if (IsUtf8(argv[i])) continue;
+    // Sent as it is it would fit no host, and nobody would be told.
+    std::fprintf(stderr,
+                 "argument %d is not UTF-8, as all names are: set the terminal to UTF-8\n"
+                 "Run with --help for more information.\n",
+                 i);
+    return sentinel::kExitCommandWrong;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);
+    return Written(app.exit(asked));
   } catch (const CLI::ParseError& wrong) {
     const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
     if (std::string_view(wrong.what()) == kNoCommand && !unknown.empty()) {
@@ -92,9 +121,5 @@ int main(int argc, char** argv) {
     }
     return sentinel::kExitCommandWrong;
   }
-  const int code = line.run();
-  // What could not be written (a full disk, a closed descriptor) was not shown, whatever was done.
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  std::fputs("sentinelctl: the output cannot be written\n", stderr);
-  return code == sentinel::kExitDone ? sentinel::kExitRefused : code;
+  return Written(line.run());
 }

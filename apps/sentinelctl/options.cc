@@ -1,4 +1,6 @@
 // How an event is written on the command line.
+#include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -10,6 +12,11 @@ namespace sentinel {
 namespace {
 
 constexpr int kGpuMax = 65'535;
+
+// A range lets what is no number at all pass.
+std::string CheckIsNumber(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+}
 
 }  // namespace
 
@@ -23,7 +30,8 @@ std::shared_ptr<EventOptions> AddEventOptions(CLI::App* command) {
   command->add_option("--rack", event->rack, "Rack label");
   command->add_option("--gpu", event->gpu, "Card number")->check(CLI::Range(0, kGpuMax));
   command->add_option("--util", event->util, "Utilisation in per cent")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(CLI::Range(0.0, 100.0))
+      ->check(CheckIsNumber);
   command->add_option("--job", event->job, "Job id");
   command->add_option("--state", event->state, "firing or resolved")
       ->check(CLI::IsMember({"firing", "resolved"}));
