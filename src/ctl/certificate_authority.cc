@@ -63,8 +63,10 @@ bool IsName(const std::string& name) {
          });
 }
 
+// What is all digits and dots is an address that was mistyped: nobody is called so.
 bool IsDnsName(const std::string& name) {
-  return !name.empty() && name.size() <= 253 && name.front() != '.' && name.back() != '.' &&
+  return name.find_first_not_of("0123456789.") != std::string::npos && name.size() <= 253 &&
+         name.front() != '.' && name.back() != '.' &&
          std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return isalnum(c) || c == '-' || c == '.'; });
 }

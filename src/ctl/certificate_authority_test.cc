@@ -158,6 +158,8 @@ TEST_F(CertificateAuthorityTest, WhatIsNotMeantIsSaid) {
   EXPECT_THAT(refusal(), HasSubstr("names or addresses"));
   request.hosts = {"hall-1,IP:10.0.0.1"};
   EXPECT_THAT(refusal(), HasSubstr("neither"));
+  request.hosts = {"10.0.0.300"};
+  EXPECT_THAT(refusal(), HasSubstr("neither"));
   request.hosts = {"10.0.0.9", "fe80::1", "hall-1"};
   EXPECT_EQ(refusal(), "issued");
   EXPECT_THAT(refusal(), HasSubstr("exists"));

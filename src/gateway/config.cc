@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,10 +42,12 @@ Result<std::string> Folder(const std::string& path) {
   return Error{ErrorCode::kInvalidArgument, "the path of a folder is expected"};
 }
 
-// Where both would bind the same port. A name is compared as it is written.
+// Where both would bind the same port. A name is compared as it is written; what it is on this host
+// --check warns of. A path is compared as the system reads it.
 bool Collide(const Endpoint& a, const Endpoint& b) {
   if (a.unix_socket || b.unix_socket) {
-    return a.unix_socket == b.unix_socket && a.host == b.host;
+    return a.unix_socket == b.unix_socket && std::filesystem::path(a.host).lexically_normal() ==
+                                                 std::filesystem::path(b.host).lexically_normal();
   }
   auto any = [](const Endpoint& e) { return e.host == "0.0.0.0" || e.host == "::"; };
   return a.port != 0 && a.port == b.port && (a.host == b.host || any(a) || any(b));

@@ -189,6 +189,8 @@ TEST(GatewayConfig, TwoListenersDoNotShareAnAddress) {
               HasSubstr("gateway.toml:2:10: agents: 127.0.0.1:9000"));
   EXPECT_THAT(ErrorOf("listen = \"0.0.0.0:8081\"\n"), HasSubstr("an address of its own"));
   EXPECT_THAT(ErrorOf("listen = [\"unix:/run/a\", \"unix:/run/a\"]\n"), HasSubstr("listen: "));
+  EXPECT_THAT(ErrorOf("listen = [\"unix:/run/a\", \"unix:/run//x/../a\"]\n"),
+              HasSubstr("listen: "));
   EXPECT_EQ(ErrorOf("listen = [\"10.0.0.1\", \"10.0.0.2\", \"[::1]:8080\"]\n"), "");
 }
 

@@ -11,6 +11,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -128,13 +129,29 @@ std::string SocketWarning(const Endpoint& endpoint) {
   return S_ISDIR(found.st_mode) ? "" : folder + ": " + std::strerror(ENOTDIR);
 }
 
-std::string ServedWarning(const Endpoint& endpoint) {
+std::string Numeric(const addrinfo& address) {
+  char text[NI_MAXHOST] = "";
+  const int failed = getnameinfo(address.ai_addr, address.ai_addrlen, text, sizeof text, nullptr, 0,
+                                 NI_NUMERICHOST);
+  return failed == 0 ? text : "";
+}
+
+// What is listened on, address and port as numbers, and how it is written.
+using Taken = std::map<std::pair<std::string, uint16_t>, std::string>;
+
+std::string ServedWarning(const Endpoint& endpoint, Taken* taken) {
   if (endpoint.unix_socket) return SocketWarning(endpoint);
   std::string why;
   const Addresses addresses = Resolve(endpoint, &why);
   if (addresses == nullptr) return "it does not resolve now: " + why + "; the start needs it";
   const Status here = IsHere(*addresses);
-  return here.ok() ? "" : "it is no address of this host now: " + here.error().message;
+  if (!here.ok()) return "it is no address of this host now: " + here.error().message;
+  if (endpoint.port == 0) return "";  // any that is free
+  const auto [other, fresh] =
+      taken->try_emplace({Numeric(*addresses), endpoint.port}, endpoint.ToString());
+  if (fresh) return "";
+  return "it is " + other->first.first + " now, which " + other->second +
+         " listens on as well; the start needs an address for each";
 }
 
 std::string CalledWarning(const Endpoint& endpoint) {
@@ -187,7 +204,8 @@ std::vector<std::string> AddressWarnings(const std::vector<Endpoint>& served,
   const auto tell = [&](const Endpoint& endpoint, const std::string& warning) {
     if (!warning.empty()) warnings.push_back(endpoint.ToString() + ": " + warning);
   };
-  for (const Endpoint& endpoint : served) tell(endpoint, ServedWarning(endpoint));
+  Taken taken;
+  for (const Endpoint& endpoint : served) tell(endpoint, ServedWarning(endpoint, &taken));
   for (const Endpoint& endpoint : called) {
     if (told.insert(endpoint.host).second) tell(endpoint, CalledWarning(endpoint));
   }

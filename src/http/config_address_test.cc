@@ -85,6 +85,16 @@ TEST(ConfigAddress, WhatThisHostDoesNotHaveIsAWarning) {
   EXPECT_THAT(warnings("unix:" + path + "/none/a.sock").at(0), HasSubstr("No such file"));
   std::ofstream(path + "/file") << "x";
   EXPECT_THAT(warnings("unix:" + path + "/file").at(0), HasSubstr("no socket"));
+  // A name is one of its addresses, which one is the host's affair.
+  size_t twice = 0;
+  for (const char* address : {"127.0.0.1", "[::1]"}) {
+    const auto both =
+        AddressWarnings({*ServedAddress(8080)(address), *ServedAddress(8080)("localhost")}, {});
+    if (!both.empty() && both.back().find("listens on as well") != std::string::npos) ++twice;
+  }
+  EXPECT_EQ(twice, 1u);
+  EXPECT_THAT(AddressWarnings({*ServedAddress(0)("localhost"), *ServedAddress(0)("localhost")}, {}),
+              IsEmpty());
   // What is called may be anywhere.
   EXPECT_THAT(AddressWarnings({}, {*CalledAddress(80)("192.0.2.1")}), IsEmpty());
 }
