@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include <boost/asio/io_context.hpp>
+
 #include "gateway/access.h"
 #include "gateway/admission.h"
 #include "gateway/agents.h"
@@ -26,6 +28,7 @@ constexpr size_t kListedIncidentsMax = 2000;
 
 // All outlive the router.
 struct ApiDeps {
+  boost::asio::io_context& io;
   IncidentBook& book;
   Store& store;
   GatewayMetrics& metrics;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "gateway/api_routes.h"
 #include "gateway/log_value.h"
+#include "gateway/paced_work.h"
 #include "wire/cloud_event.h"
 #include "wire/event_json.h"
 
@@ -45,7 +46,10 @@ class SparseLines {
 
 // What the routes of this file share.
 struct Ingest {
+  explicit Ingest(const ApiShared& deps) : api(deps), large(deps->io) {}
+
   ApiShared api;
+  PacedWork large;  // at most large_bodies_max of each server
   SparseLines malformed_alerts;
   SparseLines malformed_events;
   SparseLines unusable_alerts;
@@ -222,6 +226,20 @@ void PostAlerts(const std::shared_ptr<Ingest>& ingest, const HttpRequest& reques
   TakeAll(ingest->api->intake, events, std::move(batch));
 }
 
+// A group of a thousand alerts takes the loop for a tenth of a second. Many at once, from senders
+// that repeat without a pause, would leave each step of a delivery waiting for one of them.
+void TakeAlerts(const std::shared_ptr<Ingest>& ingest, HttpRequest request, Responder responder) {
+  if (request.body.size() <= HttpLimits().body_bytes_max) {
+    return PostAlerts(ingest, request, std::move(responder));
+  }
+  // What waits is held by the ingest itself, and so must not hold it.
+  ingest->large.Add([weak = std::weak_ptr<Ingest>(ingest),
+                     request = std::make_shared<const HttpRequest>(std::move(request)),
+                     responder = std::make_shared<Responder>(std::move(responder))] {
+    if (const auto held = weak.lock()) PostAlerts(held, *request, std::move(*responder));
+  });
+}
+
 void PostCloudEvents(const std::shared_ptr<Ingest>& ingest, const HttpRequest& request,
                      Responder responder) {
   Result<ReceivedCloudEvents> received = ParseCloudEvents(
@@ -247,10 +265,9 @@ HttpLimits ApiLimits() {
 }
 
 void AddIngestRoutes(HttpRouter* router, const ApiShared& deps) {
-  auto ingest = std::make_shared<Ingest>();
-  ingest->api = deps;
-  AddForSenders(router, deps, kAlertsPath, [ingest](const HttpRequest& request, Responder r) {
-    PostAlerts(ingest, request, std::move(r));
+  auto ingest = std::make_shared<Ingest>(deps);
+  AddForSenders(router, deps, kAlertsPath, [ingest](HttpRequest request, Responder r) {
+    TakeAlerts(ingest, std::move(request), std::move(r));
   });
   AddForSenders(router, deps, "/api/v1/cloudevents",
                 [ingest](const HttpRequest& request, Responder r) {

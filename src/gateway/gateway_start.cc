@@ -40,7 +40,8 @@ Status GatewayOnLoop::Start() {
 }
 
 void GatewayOnLoop::AddRoutes() {
-  ApiDeps deps{book_,
+  ApiDeps deps{io_,
+               book_,
                *store_,
                metrics_,
                agents_,
