@@ -235,6 +235,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     HttpOutcome outcome;
     outcome.response = std::move(response);
     outcome.sent = sent_;
+    outcome.status = parser_.status();
     outcome.elapsed = MonotonicNow() - started_;
     std::exchange(done_, nullptr)(std::move(outcome));
   }

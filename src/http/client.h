@@ -20,6 +20,9 @@ struct HttpOutcome {
   // The whole request had been handed to the other side before it failed: it may have been carried
   // out ("unconfirmed"). False where the other side is known to have left without reading it.
   bool sent = false;
+  // Of an answer whose header came whole, also where its body did not or is too long; else 0.
+  // Nobody has signed it.
+  int status = 0;
   Duration elapsed{0};
 };
 

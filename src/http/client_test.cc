@@ -129,7 +129,13 @@ TEST_F(HttpFetchTest, SilenceAfterTheBodyIsATimeoutOfSomethingSent) {
 
 TEST_F(HttpFetchTest, AnAnswerThatStopsInTheMiddleIsATimeout) {
   RudeServer half(io_, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal", false);
-  EXPECT_EQ(Fetch(half.endpoint(), Short()).response.error().code, ErrorCode::kTimeout);
+  HttpOutcome outcome = Fetch(half.endpoint(), Short());
+  EXPECT_EQ(outcome.response.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(outcome.status, 200);
+  RudeServer header(io_, "HTTP/1.1 200 OK\r\nContent-Le", false);
+  EXPECT_EQ(Fetch(header.endpoint(), Short()).status, 0);
+  RudeServer interim(io_, "HTTP/1.1 100 Continue\r\n\r\n", false);
+  EXPECT_EQ(Fetch(interim.endpoint(), Short()).status, 0);
 }
 
 TEST_F(HttpFetchTest, AConnectionThatEndsEarlyIsUnavailable) {
@@ -156,7 +162,14 @@ TEST_F(HttpFetchTest, AnAnswerBeyondTheBoundIsCutOff) {
   options.response_bytes_max = 100;
   RudeServer big(io_, "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n" + std::string(101, 'x'),
                  false);
-  EXPECT_EQ(Fetch(big.endpoint(), options).response.error().code, ErrorCode::kExhausted);
+  HttpOutcome outcome = Fetch(big.endpoint(), options);
+  EXPECT_EQ(outcome.response.error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(outcome.status, 200);
+  RudeServer chunks(io_,
+                    "HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" +
+                        std::string(101, 'x') + "\r\n",
+                    false);
+  EXPECT_EQ(Fetch(chunks.endpoint(), options).status, 202);
   RudeServer endless(io_, "HTTP/1.1 200 OK\r\nX: " + std::string(40000, 'x'), false);
   EXPECT_EQ(Fetch(endless.endpoint()).response.error().code, ErrorCode::kExhausted);
 }

@@ -207,6 +207,7 @@ class ResponseParser::Impl {
   bool head_;
   std::optional<ResponseCollector> collector_;
   size_t header_bytes_ = 0;
+  int status_ = 0;
 };
 
 ResponseParser::ResponseParser(ParserLimits limits, bool head)
@@ -220,7 +221,11 @@ ParseState ResponseParser::Feed(std::string_view bytes, size_t* consumed) {
     ParseState state = Step(*impl_->collector_, impl_->limits_, &impl_->header_bytes_,
                             bytes.substr(*consumed), &step);
     *consumed += step;
-    bool interim = state == ParseState::kDone && impl_->collector_->status / 100 == 1;
+    const ResponseCollector& collector = *impl_->collector_;
+    // A body that announces itself too long is refused while the header is read.
+    const bool whole_header = collector.is_header_done() || state == ParseState::kBodyTooLong;
+    if (whole_header && collector.status / 100 != 1) impl_->status_ = collector.status;
+    bool interim = state == ParseState::kDone && collector.status / 100 == 1;
     if (!interim) return state;
     impl_->Reset();
     if (*consumed == bytes.size()) return ParseState::kMore;
@@ -233,6 +238,8 @@ ParseState ResponseParser::FeedEnd() {
   impl_->collector_->put_eof(error);
   return error ? ParseState::kBad : ParseState::kDone;
 }
+
+int ResponseParser::status() const { return impl_->status_; }
 
 HttpResponse ResponseParser::Take() {
   ResponseCollector& collector = *impl_->collector_;

@@ -64,6 +64,8 @@ class ResponseParser {
   ParseState Feed(std::string_view bytes, size_t* consumed);
   // The connection has ended: kDone if that ends the body, else kBad.
   ParseState FeedEnd();
+  // Of the answer whose header is whole, whatever becomes of its body; 0 before that.
+  int status() const;
   HttpResponse Take();
 
  private:

@@ -1,6 +1,7 @@
 #include "signal/answer.h"
 
 #include <charconv>
+#include <utility>
 
 namespace sentinel {
 namespace {
@@ -89,6 +90,13 @@ SendResult JudgeAnswer(const HttpOutcome& outcome, TerminalKind kind) {
 }
 
 SendResult JudgeReceiver(const HttpOutcome& outcome) {
+  if (!outcome.response.ok() && outcome.status != 0) {
+    HttpOutcome answered = outcome;
+    HttpResponse without_body;
+    without_body.status = outcome.status;
+    answered.response = std::move(without_body);
+    return JudgeReceiver(answered);
+  }
   SendResult result = JudgeAnswer(outcome, TerminalKind::kSentinel);
   if (result.status / 100 == 2) {
     result.outcome = SendOutcome::kDelivered;

@@ -35,7 +35,8 @@ struct SendResult {
 
 SendResult JudgeAnswer(const HttpOutcome& outcome, TerminalKind kind);
 // Of a receiver that knows a message by its id: every 2xx is success, everything else is not (a
-// redirect is not followed), and nothing is ever "unconfirmed".
+// redirect is not followed), and nothing is ever "unconfirmed". What it answers with is the status,
+// whatever becomes of the words behind it.
 SendResult JudgeReceiver(const HttpOutcome& outcome);
 
 }  // namespace sentinel

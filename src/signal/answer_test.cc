@@ -61,6 +61,23 @@ TEST(JudgeAnswer, SilenceOfAPlainTerminalThatHasTheMessageIsUnconfirmed) {
   }
 }
 
+TEST(JudgeReceiver, TheStatusCountsWhateverBecomesOfTheBody) {
+  HttpOutcome cut = Silent(ErrorCode::kExhausted, true);
+  cut.status = 200;
+  EXPECT_EQ(JudgeReceiver(cut).outcome, SendOutcome::kDelivered);
+  EXPECT_EQ(JudgeReceiver(cut).error, "");
+  // A terminal's answer is its body, signed.
+  EXPECT_EQ(Ours(cut), SendOutcome::kUnavailable);
+  EXPECT_EQ(Plain(cut), SendOutcome::kUnconfirmed);
+  cut.status = 400;
+  EXPECT_EQ(JudgeReceiver(cut).outcome, SendOutcome::kRejected);
+  cut.status = 503;
+  EXPECT_EQ(JudgeReceiver(cut).outcome, SendOutcome::kUnavailable);
+  EXPECT_EQ(JudgeReceiver(cut).error, "answered 503");
+  cut.status = 0;
+  EXPECT_EQ(JudgeReceiver(cut).error, "why");
+}
+
 TEST(JudgeAnswer, TheTerminalsWishToWaitIsReadAndBounded) {
   auto asked = [](const std::string& text) {
     HttpResponse response = TextResponse(503, "");
