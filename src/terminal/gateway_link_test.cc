@@ -62,7 +62,7 @@ TEST(GatewayLink, TellsTheGatewaySigned) {
   const std::string target = TargetOf(request);
   EXPECT_TRUE(verifier
                   .Verify(PartsOf(request, target), {KeyRing(KeyPair{"key", "secret"})},
-                          {seconds(60), WallNow()})
+                          {{seconds(60)}, WallNow()})
                   .ok());
   EXPECT_TRUE(VerifyV1("secret", request.Header("X-Timestamp"), request.body,
                        request.Header("X-Signature"), WallNow())
