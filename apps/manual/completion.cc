@@ -135,7 +135,7 @@ void AddZsh(const CLI::App& app, const std::string& path, std::string* out) {
 }  // namespace
 
 std::string BashCompletion(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   BashCases cases;
   AddBash(app, "", &cases);
   return "# bash completion for " + name + ", made by `" + name + " completion bash`\n_" + name +
@@ -164,7 +164,7 @@ std::string BashCompletion(const CLI::App& app) {
 }
 
 std::string ZshCompletion(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   std::string out = "#compdef " + name + "\n# made by `" + name + " completion zsh`\n";
   AddZsh(app, name, &out);
   return out + "if [ \"$funcstack[1]\" = _" + name + " ]; then _" + name +

@@ -153,7 +153,7 @@ std::string OptionWords(const CLI::Option& option) {
 }
 
 std::string ManualPage(const CLI::App& app, const ManualNotes& notes) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   const std::string section = std::to_string(notes.section);
   std::string page =
       ".TH " + Upper(Escaped(name)) + ' ' + section + " \"\" \"GPU Sentinel\" \"GPU Sentinel\"\n";
