@@ -15,7 +15,7 @@
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct KeyAsked {
   std::string folder = "/etc/gpu-sentinel/keys";
@@ -23,12 +23,12 @@ struct KeyAsked {
   int overlap_hours = 24;
 };
 
-Json TimeJson(const std::optional<WallTime>& time) {
-  return time ? Json(FormatRfc3339(*time)) : Json(nullptr);
+OrderedJson TimeJson(const std::optional<WallTime>& time) {
+  return time ? OrderedJson(FormatRfc3339(*time)) : OrderedJson(nullptr);
 }
 
 // Never the secret: what is printed ends up in logs and in the shell's memory.
-Json EntryJson(const KeyFolder::Entry& entry) {
+OrderedJson EntryJson(const KeyFolder::Entry& entry) {
   const KeyPair& pair = entry.file.pair;
   return {{"key", pair.key},
           {"state", KeyStateName(entry.state)},
@@ -55,9 +55,9 @@ int List(const KeyAsked& asked, const ControlOptions& options) {
   auto entries = KeyFolder(asked.folder).List(WallNow());
   if (!entries.ok()) return Complain(entries.error());
   if (options.json) {
-    Json list = Json::array();
+    OrderedJson list = OrderedJson::array();
     for (const KeyFolder::Entry& entry : *entries) list.push_back(EntryJson(entry));
-    std::printf("%s\n", Json{{"keys", std::move(list)}}.dump(2).c_str());
+    std::printf("%s\n", OrderedJson{{"keys", std::move(list)}}.dump(2).c_str());
     return kExitDone;
   }
   Table table({"KEY", "STATE", "FROM", "UNTIL"});
@@ -81,7 +81,7 @@ int Made(const KeyAsked& asked, const ControlOptions& options, const Result<KeyP
   if (!made.ok()) return Complain(made.error());
   const std::string path = KeyFolder(asked.folder).PathOf(made->key);
   if (options.json) {
-    std::printf("%s\n", Json{{"key", made->key}, {"file", path}}.dump(2).c_str());
+    std::printf("%s\n", OrderedJson{{"key", made->key}, {"file", path}}.dump(2).c_str());
     return kExitDone;
   }
   std::printf("%s\n", path.c_str());
@@ -107,7 +107,7 @@ int Revoke(const KeyAsked& asked, const ControlOptions& options) {
   Status revoked = KeyFolder(asked.folder).Revoke(asked.id, WallNow());
   if (!revoked.ok()) return Complain(revoked.error());
   if (options.json) {
-    std::printf("%s\n", Json{{"key", asked.id}, {"state", "revoked"}}.dump(2).c_str());
+    std::printf("%s\n", OrderedJson{{"key", asked.id}, {"state", "revoked"}}.dump(2).c_str());
     return kExitDone;
   }
   std::fprintf(stderr, "Reload the daemons on both sides (SIGHUP): until then they know it.\n");

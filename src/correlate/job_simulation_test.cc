@@ -8,16 +8,12 @@
 #include <set>
 
 #include "correlate/job_model.h"
+#include "correlate/seed_testing.h"
 
 namespace sentinel {
 namespace {
 
 using namespace std::chrono_literals;
-
-uint64_t Seed() {
-  const char* given = std::getenv("SENTINEL_SEED");
-  return given == nullptr ? 20261130 : std::strtoull(given, nullptr, 10);
-}
 
 // Agents of a JobModel, one a node, and a correlator that listens to them.
 class JobBench {

@@ -22,7 +22,7 @@ uint64_t SumOf(const std::vector<int>& kinds, uint64_t calls) {
   return sum % kCallSumModulus;
 }
 
-struct Member {
+struct Teller {
   std::vector<int> kinds;
   OrderTable::Stance stance;
   uint64_t calls = 0;
@@ -34,11 +34,11 @@ TEST(OrderTable, RanksInOneOrderNeverDifferWhateverTheTiming) {
     std::mt19937 random(seed);
     std::vector<int> kinds(2000);
     for (int& kind : kinds) kind = static_cast<int>(random() % 5);
-    std::vector<Member> members(2 + random() % 6);
-    for (Member& member : members) member.kinds = kinds;
+    std::vector<Teller> members(2 + random() % 6);
+    for (Teller& member : members) member.kinds = kinds;
     OrderTable table;
     for (int step = 0; step < 1500; ++step) {
-      Member& member = members[random() % members.size()];
+      Teller& member = members[random() % members.size()];
       if (random() % 50 == 0) member.stance = {};  // its process was replaced
       const uint64_t ahead = random() % 100 == 0 ? 900 : random() % 20;
       member.calls = std::min<uint64_t>(member.calls + ahead, kinds.size());
@@ -53,10 +53,10 @@ TEST(OrderTable, AnotherOrderIsSeenWithinTwoBlocks) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
-    std::vector<Member> members(2 + random() % 6);
+    std::vector<Teller> members(2 + random() % 6);
     std::vector<int> kinds(200);
     for (int& kind : kinds) kind = static_cast<int>(random() % 5);
-    for (Member& member : members) member.kinds = kinds;
+    for (Teller& member : members) member.kinds = kinds;
     const uint64_t fault = random() % 150;
     std::vector<int>& wrong = members[random() % members.size()].kinds;
     if (random() % 2 == 0) {
@@ -64,7 +64,7 @@ TEST(OrderTable, AnotherOrderIsSeenWithinTwoBlocks) {
     } else {
       wrong[fault] = 7;  // two calls changed over
       wrong[fault + 1] = 8;
-      for (Member& member : members) {
+      for (Teller& member : members) {
         if (&member.kinds == &wrong) continue;
         member.kinds[fault] = 8;
         member.kinds[fault + 1] = 7;
@@ -74,7 +74,7 @@ TEST(OrderTable, AnotherOrderIsSeenWithinTwoBlocks) {
     uint64_t seen_at = 0;
     for (uint64_t block = 8; block <= 200 && seen_at == 0; block += 8) {
       std::shuffle(members.begin(), members.end(), random);
-      for (Member& member : members) {
+      for (Teller& member : members) {
         const CallMark mark = {block, SumOf(member.kinds, block)};
         if (table.Compare(&member.stance, mark) == Outcome::kDiffers) seen_at = block;
       }
@@ -85,13 +85,13 @@ TEST(OrderTable, AnotherOrderIsSeenWithinTwoBlocks) {
 }
 
 TEST(OrderTable, OneWrongCallIsNewsOnceAndThenTheyAgreeAgain) {
-  Member right{std::vector<int>(100, 1), {}, 0};
-  Member wrong = right;
+  Teller right{std::vector<int>(100, 1), {}, 0};
+  Teller wrong = right;
   wrong.kinds[10] = 2;
   OrderTable table;
   int differs = 0;
   for (uint64_t at = 8; at <= 96; at += 8) {
-    for (Member* member : {&right, &wrong})
+    for (Teller* member : {&right, &wrong})
       differs +=
           table.Compare(&member->stance, {at, SumOf(member->kinds, at)}) == Outcome::kDiffers;
   }
@@ -100,8 +100,8 @@ TEST(OrderTable, OneWrongCallIsNewsOnceAndThenTheyAgreeAgain) {
 }
 
 TEST(OrderTable, AMemberFarBehindIsNotCompared) {
-  Member ahead{std::vector<int>(1000, 1), {}, 0};
-  Member behind{std::vector<int>(1000, 2), {}, 0};
+  Teller ahead{std::vector<int>(1000, 1), {}, 0};
+  Teller behind{std::vector<int>(1000, 2), {}, 0};
   OrderTable table;
   for (uint64_t at = 8; at <= 1000; at += 8)
     table.Compare(&ahead.stance, {at, SumOf(ahead.kinds, at)});

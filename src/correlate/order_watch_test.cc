@@ -15,9 +15,9 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 // Four ranks that call an AllReduce every 50 ms; whoever calls something else is told so.
-class Job {
+class CallingJob {
  public:
-  explicit Job(int32_t nranks = 4) : nranks_(nranks) {
+  explicit CallingJob(int32_t nranks = 4) : nranks_(nranks) {
     for (Rank rank = 0; rank < nranks; ++rank) {
       recent_.emplace_back();
       calls_.push_back(0);
@@ -119,7 +119,7 @@ class Job {
 };
 
 TEST(OrderWatch, ARankThatCallsSomethingElseIsRedAtOnce) {
-  Job job;
+  CallingJob job;
   job.Iterate(10);
   EXPECT_EQ(job.requests, 0) << "a healthy job is not asked";
   for (Rank rank = 0; rank < 4; ++rank) job.Call(rank, rank == 2 ? 2048 : 4096);
@@ -141,7 +141,7 @@ TEST(OrderWatch, ARankThatCallsSomethingElseIsRedAtOnce) {
 }
 
 TEST(OrderWatch, AnotherFunctionIsAMismatchToo) {
-  Job job;
+  CallingJob job;
   job.Iterate(5);
   for (Rank rank = 0; rank < 4; ++rank)
     job.Call(rank, 4096, rank == 1 ? Func::kAllGather : Func::kAllReduce);
@@ -152,7 +152,7 @@ TEST(OrderWatch, AnotherFunctionIsAMismatchToo) {
 }
 
 TEST(OrderWatch, OfTwoRanksBothAreSuspects) {
-  Job job(2);
+  CallingJob job(2);
   job.Iterate(5);
   job.Call(0, 4096);
   job.Call(1, 2048);
@@ -165,7 +165,7 @@ TEST(OrderWatch, OfTwoRanksBothAreSuspects) {
 }
 
 TEST(OrderWatch, TwoWhoShareACallThatOthersHaveForgottenAreNoMajority) {
-  Job job;
+  CallingJob job;
   job.Iterate(40);
   job.forgets = {0, 0, 8, 12};
   for (int i = 0; i < 40; ++i) {
@@ -178,7 +178,7 @@ TEST(OrderWatch, TwoWhoShareACallThatOthersHaveForgottenAreNoMajority) {
 }
 
 TEST(OrderWatch, StaysOpenUntilManyLaterCallsAgree) {
-  Job job;
+  CallingJob job;
   job.Iterate(5);
   for (Rank rank = 0; rank < 4; ++rank) job.Call(rank, rank == 2 ? 2048 : 4096);
   job.Tell();
@@ -193,7 +193,7 @@ TEST(OrderWatch, StaysOpenUntilManyLaterCallsAgree) {
 }
 
 TEST(OrderWatch, EndsWithItsCommunicator) {
-  Job job;
+  CallingJob job;
   job.Iterate(5);
   for (Rank rank = 0; rank < 4; ++rank) job.Call(rank, rank == 2 ? 2048 : 4096);
   job.Tell();
@@ -206,21 +206,21 @@ TEST(OrderWatch, EndsWithItsCommunicator) {
 }
 
 TEST(OrderWatch, ARankThatHangsAfterwardsIsNotBlamedForIt) {
-  Job job;
+  CallingJob job;
   job.Iterate(5);
   for (Rank rank = 0; rank < 4; ++rank) job.Call(rank, rank == 2 ? 2048 : 4096);
   job.Tell();
   job.Iterate(40);
   Digest stuck = RankDigest(3, 4).Inside(46).Recv(0, StepState::kRecvWait).Aged(600 * kMs);
   job.stuck = stuck;
-  job.correlator.OnDigest(Job::AgentOf(3), stuck, job.now);
+  job.correlator.OnDigest(CallingJob::AgentOf(3), stuck, job.now);
   for (int i = 0; i < 500; ++i) job.Tell();
   ASSERT_EQ(job.verdicts.size(), 1u) << "nor is it over while somebody hangs";
   EXPECT_EQ(job.verdicts[0].culprit.rank, 2);
 }
 
 TEST(OrderWatch, NobodyIsAccusedWhereNoCallShowsWhy) {
-  Job job;
+  CallingJob job;
   job.forgetful = true;
   job.Iterate(5);
   for (Rank rank = 0; rank < 4; ++rank) job.Call(rank, rank == 2 ? 2048 : 4096);
@@ -232,7 +232,7 @@ TEST(OrderWatch, NobodyIsAccusedWhereNoCallShowsWhy) {
 }
 
 TEST(OrderWatch, AnAgentThatJoinsLateAccusesNobody) {
-  Job job;
+  CallingJob job;
   job.silent[3] = true;
   for (Rank rank = 0; rank < 4; ++rank) job.Call(rank, rank == 2 ? 2048 : 4096);
   job.silent[3] = false;
@@ -243,14 +243,14 @@ TEST(OrderWatch, AnAgentThatJoinsLateAccusesNobody) {
 }
 
 TEST(OrderWatch, MarksOfAStrangerAreNotHeard) {
-  Job job;
+  CallingJob job;
   job.Iterate(3);
   CallOrder order = job.Marks(2);
   order.members[0].marks[0].sum ^= 1;
   order.members[0].pid += 1;
-  job.correlator.OnCallOrder(Job::AgentOf(2), order, job.now);
+  job.correlator.OnCallOrder(CallingJob::AgentOf(2), order, job.now);
   order.members[0].pid -= 1;
-  job.correlator.OnCallOrder(Job::AgentOf(1), order, job.now);
+  job.correlator.OnCallOrder(CallingJob::AgentOf(1), order, job.now);
   job.Iterate(3);
   EXPECT_EQ(job.requests, 0);
 }
@@ -260,7 +260,7 @@ TEST(OrderWatch, NeverSpeaksOfAHealthyJob) {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     uint32_t state = seed;
     const auto random = [&state] { return state = state * 1664525u + 1013904223u, state >> 16; };
-    Job job(static_cast<int32_t>(2 + random() % 5));
+    CallingJob job(static_cast<int32_t>(2 + random() % 5));
     std::vector<uint64_t> order(400);
     for (uint64_t& count : order) count = 1 + random() % 3;
     std::vector<size_t> at(job.silent.size(), 0);

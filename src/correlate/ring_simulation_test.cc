@@ -9,18 +9,20 @@
 #include "correlate/blame_walk.h"
 #include "correlate/recorded.h"
 #include "correlate/ring_model.h"
+#include "correlate/seed_testing.h"
 
 namespace sentinel {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Fault kFaults[] = {Fault::kAbsent,      Fault::kKernelNotStarted, Fault::kKernelFrozen,
-                             Fault::kProxyAbsent, Fault::kProxyFrozen,      Fault::kFlush,
-                             Fault::kOneWay,      Fault::kIsolate,          Fault::kStopped,
-                             Fault::kKilled};
+constexpr Fault kRingFaults[] = {Fault::kAbsent,       Fault::kKernelNotStarted,
+                                 Fault::kKernelFrozen, Fault::kProxyAbsent,
+                                 Fault::kProxyFrozen,  Fault::kFlush,
+                                 Fault::kOneWay,       Fault::kIsolate,
+                                 Fault::kStopped,      Fault::kKilled};
 
-struct Draw {
+struct RingDraw {
   RingOptions ring;
   std::vector<Rank> silent;
   std::string Words() const {
@@ -34,16 +36,16 @@ struct Draw {
   }
 };
 
-Draw DrawOne(std::mt19937_64* chance, bool with_silence) {
+RingDraw DrawOne(std::mt19937_64* chance, bool with_silence) {
   const auto pick = [chance](int low, int high) {
     return low + static_cast<int>((*chance)() % static_cast<uint64_t>(high - low + 1));
   };
-  Draw draw;
+  RingDraw draw;
   draw.ring.ranks = pick(3, 17);
   draw.ring.channels = pick(1, 4);
   draw.ring.infiniband = pick(0, 1) == 1;
   draw.ring.socket_buffer = static_cast<uint32_t>(pick(1, 8));
-  draw.ring.fault = kFaults[pick(0, static_cast<int>(std::size(kFaults)) - 1)];
+  draw.ring.fault = kRingFaults[pick(0, static_cast<int>(std::size(kRingFaults)) - 1)];
   draw.ring.culprit = pick(0, draw.ring.ranks - 1);
   const int whole = draw.ring.ranks * draw.ring.channels * draw.ring.ranks * 4 * 6;
   draw.ring.moves_before_fault = pick(0, 1) == 0 ? 0 : pick(0, whole);
@@ -60,7 +62,7 @@ Draw DrawOne(std::mt19937_64* chance, bool with_silence) {
 
 // Why a verdict is wrong; empty if it is right. A lost wire has two ends, and nobody can tell from
 // the ring at which it is broken.
-std::string Wrong(const Draw& draw, const Verdict& v) {
+std::string Wrong(const RingDraw& draw, const Verdict& v) {
   const Rank f = draw.ring.culprit;
   std::vector<Rank> guilty = {f};
   if (draw.ring.fault == Fault::kOneWay) guilty.push_back((f + 1) % draw.ring.ranks);
@@ -92,20 +94,20 @@ std::string Shown(const Digest& d) {
   return words;
 }
 
-struct Tally {
+struct RingTally {
   int runs = 0;
   int exact = 0;   // the culprit, or its edge
   int nobody = 0;  // no place given
   std::vector<std::string> wrong;
 };
 
-using JudgeOf = std::function<Verdict(const Draw&, const std::vector<Digest>&)>;
+using JudgeOf = std::function<Verdict(const RingDraw&, const std::vector<Digest>&)>;
 
-Tally Simulate(uint64_t seed, int runs, bool with_silence, const JudgeOf& judge) {
+RingTally Simulate(uint64_t seed, int runs, bool with_silence, const JudgeOf& judge) {
   std::mt19937_64 chance(seed);
-  Tally tally;
+  RingTally tally;
   while (tally.runs < runs) {
-    const Draw draw = DrawOne(&chance, with_silence);
+    const RingDraw draw = DrawOne(&chance, with_silence);
     RingModel ring(draw.ring, chance());
     if (!ring.RunToRest()) continue;  // the fault came too late to matter
     ++tally.runs;
@@ -126,7 +128,7 @@ Tally Simulate(uint64_t seed, int runs, bool with_silence, const JudgeOf& judge)
   return tally;
 }
 
-Verdict Correlated(const Draw& draw, const std::vector<Digest>& digests) {
+Verdict Correlated(const RingDraw& draw, const std::vector<Digest>& digests) {
   Bench bench(digests);
   bench.Fresh();
   for (Rank rank : draw.silent) bench.silent[static_cast<size_t>(rank)] = true;
@@ -138,16 +140,11 @@ Verdict Correlated(const Draw& draw, const std::vector<Digest>& digests) {
   return bench.last() == nullptr ? Verdict{} : *bench.last();
 }
 
-uint64_t Seed() {
-  const char* given = std::getenv("SENTINEL_SEED");
-  return given == nullptr ? 20261130 : std::strtoull(given, nullptr, 10);
-}
-
 TEST(RingSimulation, TheCulpritIsNamedOrSuspectedAndNeverAnInnocentNamed) {
   const uint64_t seed = Seed();
   RecordProperty("seed", std::to_string(seed));
   std::printf("SENTINEL_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  const Tally tally = Simulate(seed, 600, false, Correlated);
+  const RingTally tally = Simulate(seed, 600, false, Correlated);
   EXPECT_THAT(tally.wrong, ::testing::IsEmpty()) << "seed " << seed;
   EXPECT_EQ(tally.nobody, 0);
   EXPECT_GT(tally.exact, tally.runs * 95 / 100);
@@ -156,14 +153,14 @@ TEST(RingSimulation, TheCulpritIsNamedOrSuspectedAndNeverAnInnocentNamed) {
 TEST(RingSimulation, WithSilentNodesTheCulpritStaysAmongTheSuspectsAndNoInnocentIsNamed) {
   const uint64_t seed = Seed() + 1;
   std::printf("SENTINEL_SEED=%llu\n", static_cast<unsigned long long>(Seed()));
-  const Tally tally = Simulate(seed, 200, true, Correlated);
+  const RingTally tally = Simulate(seed, 200, true, Correlated);
   EXPECT_THAT(tally.wrong, ::testing::IsEmpty()) << "seed " << Seed();
 }
 
 // The canary: a judge that blames whoever has received least, as simple tools do, must not get past
 // the same check.
 TEST(RingSimulation, TheCheckerCatchesAJudgeThatBlamesVictims) {
-  const JudgeOf naive = [](const Draw&, const std::vector<Digest>& digests) {
+  const JudgeOf naive = [](const RingDraw&, const std::vector<Digest>& digests) {
     Verdict v;
     v.hang_class = HangClass::kGpuStuck;
     uint32_t least = UINT32_MAX;
@@ -177,7 +174,7 @@ TEST(RingSimulation, TheCheckerCatchesAJudgeThatBlamesVictims) {
     }
     return v;
   };
-  const Tally tally = Simulate(Seed(), 200, false, naive);
+  const RingTally tally = Simulate(Seed(), 200, false, naive);
   EXPECT_GT(tally.wrong.size(), 40u);
 }
 

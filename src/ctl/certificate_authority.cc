@@ -137,7 +137,7 @@ Status Sign(X509* certificate, const X509* issuer, EVP_PKEY* key) {
   return {};
 }
 
-Result<std::string> Text(const Memory& memory, bool written) {
+Result<std::string> TextOf(const Memory& memory, bool written) {
   char* bytes = nullptr;
   long size = BIO_get_mem_data(memory.get(), &bytes);
   if (!written || size <= 0) return Crypto("PEM");
@@ -145,12 +145,12 @@ Result<std::string> Text(const Memory& memory, bool written) {
 }
 Result<std::string> PemOf(X509* certificate) {
   Memory memory(BIO_new(BIO_s_mem()));
-  return Text(memory, PEM_write_bio_X509(memory.get(), certificate) == 1);
+  return TextOf(memory, PEM_write_bio_X509(memory.get(), certificate) == 1);
 }
 Result<std::string> PemOf(EVP_PKEY* key) {
   Memory memory(BIO_new(BIO_s_mem()));
-  return Text(memory, PEM_write_bio_PrivateKey(memory.get(), key, nullptr, nullptr, 0, nullptr,
-                                               nullptr) == 1);
+  return TextOf(memory, PEM_write_bio_PrivateKey(memory.get(), key, nullptr, nullptr, 0, nullptr,
+                                                 nullptr) == 1);
 }
 
 Status WriteIdentity(const Identity& identity, const IssuedFiles& files) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "floor/floor_testing.h"
+
 namespace sentinel {
 namespace {
 
@@ -12,7 +14,6 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Color kRed{255, 0, 0};
 constexpr Color kOrange{255, 165, 0};
 constexpr Color kGreen{0, 255, 0};
 

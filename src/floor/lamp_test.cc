@@ -6,14 +6,13 @@
 #include <optional>
 #include <random>
 
+#include "floor/floor_testing.h"
+
 namespace sentinel {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr Instant kStart{seconds(1000)};
-constexpr Color kRed{255, 0, 0};
 
 Look Alarm(Color color, LightMode mode, std::string text = "") {
   return {LookKind::kAlarm, color, mode, std::move(text)};

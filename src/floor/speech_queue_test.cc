@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "floor/floor_testing.h"
+
 namespace sentinel {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr Instant kStart{seconds(100)};
 
 Sentence Of(std::string incident, Severity severity, int times = 1) {
   Sentence sentence;

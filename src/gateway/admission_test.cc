@@ -6,7 +6,7 @@
 namespace sentinel {
 namespace {
 
-constexpr WallTime kNow{std::chrono::seconds(1795996334)};
+constexpr WallTime kAsked{std::chrono::seconds(1795996334)};
 const KeyPair kSlurm{"slurm-1", "secret"};
 
 HttpRequest From(const std::string& peer) {
@@ -22,7 +22,7 @@ HttpRequest SignedWith(const KeyPair& key) {
 
 int StatusOf(const HttpRequest& request, OpenTo open = OpenTo::kLoopback) {
   Admission admission(open, {{"slurm", KeyRing(kSlurm)}});
-  auto refusal = admission.Refusal(request, kNow);
+  auto refusal = admission.Refusal(request, kAsked);
   return refusal ? refusal->status : 200;
 }
 
@@ -73,7 +73,7 @@ TEST(Admission, AWrongSignatureIsUnauthorizedAlsoWhereNoneIsNeeded) {
   EXPECT_EQ(StatusOf(request), 401);
   EXPECT_EQ(StatusOf(request, OpenTo::kNetwork), 401);
   Admission admission(OpenTo::kLoopback, {});
-  HttpResponse refusal = *admission.Refusal(request, kNow);
+  HttpResponse refusal = *admission.Refusal(request, kAsked);
   EXPECT_THAT(refusal.body, testing::HasSubstr("does not match"));
   EXPECT_FALSE(refusal.headers["WWW-Authenticate"].empty());
 }

@@ -69,7 +69,7 @@ void AddForRole(HttpRouter* router, const ApiShared& deps, std::string method, s
 namespace {
 
 std::string ServedJson(const HttpRouter& router) {
-  Json paths = Json::array();
+  OrderedJson paths = OrderedJson::array();
   for (const auto& [method, path] : router.Served()) {
     paths.push_back({{"method", method}, {"path", path}});
   }

@@ -35,7 +35,7 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
                                     press->pressed.value_or(now.wall), now);
   spdlog::info("event=ack terminal={} acknowledged={}", LogValue(press->terminal), count);
   deps.turn();
-  responder->Send(JsonResponse(200, Dump(Json{{"acknowledged", count}})));
+  responder->Send(JsonResponse(200, Dump(OrderedJson{{"acknowledged", count}})));
 }
 
 }  // namespace

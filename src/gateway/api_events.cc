@@ -11,8 +11,6 @@
 namespace sentinel {
 namespace {
 
-constexpr const char* kRetryAfterSeconds = "1";
-
 void PostEvent(const ApiDeps& deps, HttpRequest request, Responder responder) {
   std::shared_ptr<HttpResponder> shared = std::move(responder);
   deps.intake.Take(std::move(request.body), [shared](IntakeAnswer answer) {

@@ -79,7 +79,7 @@ Result<TerminalAsked> ReadTerminal(const ApiDeps& deps, const Caller& caller,
   return asked;
 }
 
-Json MutedUntil(const ApiDeps& deps, const std::string& terminal) {
+OrderedJson MutedUntil(const ApiDeps& deps, const std::string& terminal) {
   auto muted = deps.book.mutes().find(terminal);
   if (muted == deps.book.mutes().end()) return nullptr;
   return FormatRfc3339(muted->second.wall);

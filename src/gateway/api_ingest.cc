@@ -20,7 +20,6 @@ namespace sentinel {
 namespace {
 
 constexpr const char* kAlertsPath = "/api/v1/alertmanager";
-constexpr const char* kRetryAfterSeconds = "1";
 constexpr std::string_view kRefusal = "Bad Request: ";
 // Who sends something wrong sends it again, for hours: one line in so long, of each kind.
 constexpr Duration kLogAgainAfter = std::chrono::seconds(10);
@@ -93,7 +92,7 @@ void TellMalformed(Batch& batch, size_t taken) {
 }
 
 std::string ListOf(const Malformed& malformed) {
-  Json refused = Json::array();
+  OrderedJson refused = OrderedJson::array();
   for (const MalformedEntry& entry : malformed.told) {
     refused.push_back({{"index", entry.index}, {"name", entry.name}, {"why", entry.why}});
   }
@@ -191,7 +190,7 @@ class PassedOver {
 
  private:
   Ingest& ingest_;
-  Json list_ = Json::array();
+  OrderedJson list_ = OrderedJson::array();
   size_t count_ = 0;
   size_t unusable_ = 0;
   std::string why_;  // of the first of these

@@ -14,14 +14,12 @@
 namespace sentinel {
 namespace {
 
-Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json ExplanationJson(const Explanation& explanation) {
-  Json quiet;
+OrderedJson ExplanationJson(const Explanation& explanation) {
+  OrderedJson quiet;
   if (explanation.quiet) {
     quiet = {{"reason", QuietReasonName(explanation.quiet->reason)}, {"by", explanation.quiet->by}};
   }
-  Json terminals = Json::array();
+  OrderedJson terminals = OrderedJson::array();
   for (const Explanation::Terminal& terminal : explanation.terminals) {
     terminals.push_back({{"name", terminal.name},
                          {"why", terminal.why},

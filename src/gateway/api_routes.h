@@ -6,20 +6,16 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "gateway/api.h"
+#include "wire/json_text.h"
 
 namespace sentinel {
 
 using Responder = std::unique_ptr<HttpResponder>;
-using Json = nlohmann::ordered_json;
 using ApiShared = std::shared_ptr<const ApiDeps>;
 
-// Bytes that are no UTF-8 are replaced.
-inline std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+// Beside a 503 of what could not be taken now.
+inline constexpr const char* kRetryAfterSeconds = "1";
 
 // A POST for who may send events; 401 and 403 for others.
 void AddForSenders(HttpRouter* router, const ApiShared& deps, std::string path,

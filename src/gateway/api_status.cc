@@ -8,22 +8,22 @@ namespace sentinel {
 namespace {
 
 std::string TerminalsJson(const ApiDeps& deps) {
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   for (const TerminalStatus& status : deps.deliveries.Status()) {
-    Json answered;
+    OrderedJson answered;
     if (status.answered) answered = FormatRfc3339(status.answered->wall);
     auto muted = deps.book.mutes().find(status.name);
-    list.push_back(
-        {{"name", status.name},
-         {"address", status.address},
-         {"kind", status.kind},
-         {"reachable", status.reachable},
-         {"answered_at", answered},
-         {"error", status.error.empty() ? Json() : Json(status.error)},
-         {"muted_until_at",
-          muted == deps.book.mutes().end() ? Json() : Json(FormatRfc3339(muted->second.wall))}});
+    list.push_back({{"name", status.name},
+                    {"address", status.address},
+                    {"kind", status.kind},
+                    {"reachable", status.reachable},
+                    {"answered_at", answered},
+                    {"error", status.error.empty() ? OrderedJson() : OrderedJson(status.error)},
+                    {"muted_until_at", muted == deps.book.mutes().end()
+                                           ? OrderedJson()
+                                           : OrderedJson(FormatRfc3339(muted->second.wall))}});
   }
-  return Dump(Json{{"terminals", std::move(list)}});
+  return Dump(OrderedJson{{"terminals", std::move(list)}});
 }
 
 HttpResponse Readiness(const ApiDeps& deps) {

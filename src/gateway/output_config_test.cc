@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-std::string ErrorOf(std::string_view text) {
+std::string OutputError(std::string_view text) {
   Result<GatewayConfig> config = ParseGatewayConfig(text, "gateway.toml");
   return config.ok() ? "" : config.error().message;
 }
@@ -71,25 +71,28 @@ ca_file = "/etc/gpu-sentinel/ca.crt"
 }
 
 TEST(OutputConfig, WhatIsWrongIsRefusedWithItsPlace) {
-  EXPECT_THAT(ErrorOf("[[webhook]]\nname = \"a\"\nurl = \"ftp://x\"\n"),
+  EXPECT_THAT(OutputError("[[webhook]]\nname = \"a\"\nurl = \"ftp://x\"\n"),
               HasSubstr("gateway.toml:3:7: url: 'ftp://x' is not an address"));
-  EXPECT_THAT(ErrorOf("[[webhook]]\nname = \"a\"\nurl = \"http://x\"\n"),
+  EXPECT_THAT(OutputError("[[webhook]]\nname = \"a\"\nurl = \"http://x\"\n"),
               HasSubstr("secret_file: it is missing"));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nurl = \"http://x\"\n"), HasSubstr("name: it is missing"));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\n"), HasSubstr("url: it is missing"));
+  EXPECT_THAT(OutputError("[[alertmanager]]\nurl = \"http://x\"\n"),
+              HasSubstr("name: it is missing"));
+  EXPECT_THAT(OutputError("[[alertmanager]]\nname = \"a\"\n"), HasSubstr("url: it is missing"));
   EXPECT_THAT(
-      ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nca_file = \"/ca\"\n"),
+      OutputError("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nca_file = \"/ca\"\n"),
       HasSubstr("gateway.toml:4:11: ca_file: nobody shows a certificate to an http:// url"));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"https://x\"\nca_file = \"ca\"\n"),
-              HasSubstr("ca_file: "));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x/api/v2/alerts\"\n"),
+  EXPECT_THAT(
+      OutputError("[[alertmanager]]\nname = \"a\"\nurl = \"https://x\"\nca_file = \"ca\"\n"),
+      HasSubstr("ca_file: "));
+  EXPECT_THAT(OutputError("[[alertmanager]]\nname = \"a\"\nurl = \"http://x/api/v2/alerts\"\n"),
               HasSubstr("its base is expected"));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nlabels = {a-b = \"1\"}"),
-              HasSubstr("'a-b' is no name of a label"));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nlevel = \"NORMAL\""),
+  EXPECT_THAT(
+      OutputError("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nlabels = {a-b = \"1\"}"),
+      HasSubstr("'a-b' is no name of a label"));
+  EXPECT_THAT(OutputError("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\nlevel = \"NORMAL\""),
               HasSubstr("P0, P1, NOTICE"));
-  EXPECT_THAT(ErrorOf("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\n"
-                      "[[alertmanager]]\nname = \"a\"\nurl = \"http://y\"\n"),
+  EXPECT_THAT(OutputError("[[alertmanager]]\nname = \"a\"\nurl = \"http://x\"\n"
+                          "[[alertmanager]]\nname = \"a\"\nurl = \"http://y\"\n"),
               HasSubstr("gateway.toml:5:8: name: it is taken already"));
 }
 

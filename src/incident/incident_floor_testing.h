@@ -108,4 +108,11 @@ inline std::vector<HostEntry> Racks() {
   return {a, b};
 }
 
+// How many of what was told made a sound.
+inline size_t Spoken(const Floor& floor) {
+  size_t spoken = 0;
+  for (const Notification& n : floor.told) spoken += n.message.audio_mode != AudioMode::kOff;
+  return spoken;
+}
+
 }  // namespace sentinel

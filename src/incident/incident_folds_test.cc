@@ -31,12 +31,6 @@ Event Over(Event event) {
   return event;
 }
 
-size_t Spoken(const Floor& floor) {
-  size_t spoken = 0;
-  for (const Notification& n : floor.told) spoken += n.message.audio_mode != AudioMode::kOff;
-  return spoken;
-}
-
 const Incident& Of(Floor* floor, const std::string& id) { return *floor->book.Find(id); }
 
 // ------------------------------------------------------------------------------------ one card

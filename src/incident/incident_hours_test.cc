@@ -22,12 +22,6 @@ std::vector<NotifyReason> Reasons(const Floor& floor) {
   return reasons;
 }
 
-size_t Spoken(const Floor& floor) {
-  size_t spoken = 0;
-  for (const Notification& n : floor.told) spoken += n.message.audio_mode != AudioMode::kOff;
-  return spoken;
-}
-
 // Minute by minute, because an event's lease and the book's timers all want to be seen.
 void PassRenewed(Floor* floor, minutes time) {
   for (minutes passed{0}; passed < time; ++passed) {

@@ -20,11 +20,6 @@ size_t Greens(const Floor& floor) {
   for (const Notification& n : floor.told) greens += n.message.text == kGreen;
   return greens;
 }
-size_t Spoken(const Floor& floor) {
-  size_t spoken = 0;
-  for (const Notification& n : floor.told) spoken += n.message.audio_mode != AudioMode::kOff;
-  return spoken;
-}
 
 Verdict At(VerdictStage stage, uint64_t epoch, HangClass hang_class = HangClass::kGpuStuck) {
   Verdict verdict = Hang(stage, hang_class);

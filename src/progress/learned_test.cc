@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint8_t kSize = 24;
+constexpr uint8_t kSizeLog2 = 24;
 
 // A job that goes on whoever watches it, and agents that come and go.
 class Job {
@@ -48,7 +48,7 @@ class Job {
   }
   void Enqueue(Func func = Func::kAllReduce) {
     line.open_func = func;
-    line.open_size_log2 = kSize;
+    line.open_size_log2 = kSizeLog2;
     ++line.operations_started;
   }
   void Finish() {

@@ -18,7 +18,7 @@ GapSketch Gaps(std::initializer_list<int> ms) {
   return gaps;
 }
 
-LearnedProcess Process(int pid, int seen_s) {
+LearnedProcess ProcessSeen(int pid, int seen_s) {
   LearnedComm comm;
   comm.slot = 3;
   comm.generation = 2;
@@ -42,7 +42,7 @@ std::string Write(const Learned& learned) {
 std::string Summed(const std::string& body) { return body + "sum " + Sha256Hex(body) + "\n"; }
 
 TEST(LearnedText, WhatIsReadIsWhatWasWritten) {
-  const std::string text = Write({"b-1", {Process(7, 20), Process(8, 10)}});
+  const std::string text = Write({"b-1", {ProcessSeen(7, 20), ProcessSeen(8, 10)}});
   const Result<Learned> read = ReadLearned(text);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->boot, "b-1");
@@ -89,7 +89,7 @@ TEST(LearnedText, NothingLearnedIsAFileToo) {
 }
 
 TEST(LearnedText, AFileThatWasCutOrChangedIsRefusedWhole) {
-  const std::string text = Write({"b-1", {Process(7, 20)}});
+  const std::string text = Write({"b-1", {ProcessSeen(7, 20)}});
   for (size_t length = 0; length < text.size(); ++length) {
     EXPECT_FALSE(ReadLearned(text.substr(0, length)).ok()) << length;
   }
@@ -104,7 +104,7 @@ TEST(LearnedText, AFileThatWasCutOrChangedIsRefusedWhole) {
 
 // Whoever can write the file can also add it up.
 TEST(LearnedText, ValuesThatNoWriterGivesAreRefusedAlsoWithARightSum) {
-  const std::string good = Write({"b-1", {Process(7, 20)}});
+  const std::string good = Write({"b-1", {ProcessSeen(7, 20)}});
   const std::string body = good.substr(0, good.rfind("sum "));
   ASSERT_TRUE(ReadLearned(Summed(body)).ok());
   const auto with = [&body](const std::string& from, const std::string& to) {
@@ -139,7 +139,7 @@ TEST(LearnedText, ValuesThatNoWriterGivesAreRefusedAlsoWithARightSum) {
 
 TEST(LearnedText, ItsBoundsShedTheProcessesNotSeenForLongest) {
   Learned learned{"b", {}};
-  for (int i = 0; i < 400; ++i) learned.processes.push_back(Process(i + 1, (i * 37) % 400));
+  for (int i = 0; i < 400; ++i) learned.processes.push_back(ProcessSeen(i + 1, (i * 37) % 400));
   size_t left_out = 0;
   const Result<Learned> read = ReadLearned(WriteLearned(learned, &left_out));
   ASSERT_TRUE(read.ok());
@@ -158,7 +158,7 @@ TEST(LearnedText, ItsBoundsShedTheProcessesNotSeenForLongest) {
 }
 
 TEST(LearnedText, NamesThatWouldBreakALineAreLeftOut) {
-  LearnedProcess process = Process(7, 20);
+  LearnedProcess process = ProcessSeen(7, 20);
   process.job = "two words\nprocess 1";
   const Result<Learned> read = ReadLearned(Write({"", {process}}));
   ASSERT_TRUE(read.ok());
@@ -167,7 +167,7 @@ TEST(LearnedText, NamesThatWouldBreakALineAreLeftOut) {
 
 TEST(LearnedText, AnyBytesAtAllAreSurvived) {
   std::mt19937 random(5);
-  const std::string good = Write({"b-1", {Process(7, 20)}});
+  const std::string good = Write({"b-1", {ProcessSeen(7, 20)}});
   const std::string body = good.substr(0, good.rfind("sum "));
   for (int round = 0; round < 3000; ++round) {
     std::string changed = body;

@@ -10,15 +10,15 @@
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Milliseconds of CLOCK_MONOTONIC, to the microsecond.
 double Millis(Instant when) {
   return std::round(static_cast<double>(when.since_boot.count()) / 1e3) / 1e3;
 }
 
-std::string Line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string Line(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ void EventLog::Healthy(Instant when, uint64_t operations) {
 }
 
 void EventLog::FaultHit(Instant when, const Fault& fault) {
-  Json json{{"event", "fault"}, {"mono_ms", Millis(when)}, {"kind", fault.kind}};
-  json["rank"] = fault.rank ? Json(*fault.rank) : Json(nullptr);
+  OrderedJson json{{"event", "fault"}, {"mono_ms", Millis(when)}, {"kind", fault.kind}};
+  json["rank"] = fault.rank ? OrderedJson(*fault.rank) : OrderedJson(nullptr);
   Write(Line(json));
 }
 

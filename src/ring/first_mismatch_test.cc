@@ -7,7 +7,7 @@
 namespace sentinel {
 namespace {
 
-RankRecording Rank(const std::vector<uint64_t>& counts, int64_t from_ns) {
+RankRecording Calls(const std::vector<uint64_t>& counts, int64_t from_ns) {
   RankRecording rank;
   for (const uint64_t count : counts) {
     Callback callback;
@@ -21,15 +21,15 @@ RankRecording Rank(const std::vector<uint64_t>& counts, int64_t from_ns) {
 
 TEST(FirstMismatch, IsTheEarliestOfTheCallsThatDiffer) {
   Recording recording;
-  recording.ranks.push_back(Rank({8, 8, 8, 9}, 100));
-  recording.ranks.push_back(Rank({8, 8, 4, 8}, 90));
+  recording.ranks.push_back(Calls({8, 8, 8, 9}, 100));
+  recording.ranks.push_back(Calls({8, 8, 4, 8}, 90));
   EXPECT_EQ(FirstMismatchNs(recording), 92);
 }
 
 TEST(FirstMismatch, ARankThatHasCalledLessDoesNotDiffer) {
   Recording recording;
-  recording.ranks.push_back(Rank({8, 8, 8}, 100));
-  recording.ranks.push_back(Rank({8, 8}, 90));
+  recording.ranks.push_back(Calls({8, 8, 8}, 100));
+  recording.ranks.push_back(Calls({8, 8}, 90));
   EXPECT_FALSE(FirstMismatchNs(recording));
   EXPECT_FALSE(FirstMismatchNs(Recording()));
 }

@@ -10,22 +10,24 @@
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // What a stall is named by.
 using StallName = std::pair<CommKey, uint64_t>;
 
 StallName NameOf(const Verdict& verdict) { return {verdict.comm, verdict.epoch}; }
 
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json EdgeJson(const std::optional<Edge>& edge) {
-  if (!edge) return nullptr;
-  return Json::array({edge->from, edge->to});
+OrderedJson TextOrNull(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
 }
 
-Json MillisOrNull(const std::optional<Duration>& duration) {
-  return duration ? Json(ToMillis(*duration)) : Json(nullptr);
+OrderedJson EdgeJson(const std::optional<Edge>& edge) {
+  if (!edge) return nullptr;
+  return OrderedJson::array({edge->from, edge->to});
+}
+
+OrderedJson MillisOrNull(const std::optional<Duration>& duration) {
+  return duration ? OrderedJson(ToMillis(*duration)) : OrderedJson(nullptr);
 }
 
 std::string CulpritText(const Verdict& verdict) {
@@ -97,36 +99,39 @@ JudgementReport SumUp(const std::vector<Judged>& judged, const ProgressWatch& pr
 }
 
 std::string ReportJson(const JudgementReport& report) {
-  Json json;
+  OrderedJson json;
   json["recording"] = report.recording;
   json["ranks"] = report.ranks;
   json["class"] = nullptr;
   json["culprit"] = nullptr;
   json["suspect_ms"] = MillisOrNull(report.suspect);
   json["red_ms"] = MillisOrNull(report.red);
-  json["evidence"] = Json::array();
+  json["evidence"] = OrderedJson::array();
   if (report.verdict) {
     const Verdict& verdict = *report.verdict;
     json["class"] = HangClassName(verdict.hang_class);
-    json["culprit"] = {{"rank", verdict.culprit.rank ? Json(*verdict.culprit.rank) : Json(nullptr)},
-                       {"host", TextOrNull(verdict.culprit.place.host)},
-                       {"edge", EdgeJson(verdict.culprit.edge)}};
+    json["culprit"] = {
+        {"rank", verdict.culprit.rank ? OrderedJson(*verdict.culprit.rank) : OrderedJson(nullptr)},
+        {"host", TextOrNull(verdict.culprit.place.host)},
+        {"edge", EdgeJson(verdict.culprit.edge)}};
     for (const EvidenceLine& line : verdict.evidence) json["evidence"].push_back(line.en);
     json["suspects"] = verdict.suspects;
-    json["signature"] = verdict.signature ? Json(HangClassName(*verdict.signature)) : Json(nullptr);
+    json["signature"] =
+        verdict.signature ? OrderedJson(HangClassName(*verdict.signature)) : OrderedJson(nullptr);
     json["confidence"] = verdict.confidence;
   }
   json["healed"] = report.healed;
   json["suspicions"] = report.suspicions;
-  json["timeline"] = Json::array();
+  json["timeline"] = OrderedJson::array();
   for (const JudgementReport::Step& step : report.steps) {
-    json["timeline"].push_back({{"at_ms", ToMillis(step.since_start)},
-                                {"epoch", step.epoch},
-                                {"stage", VerdictStageName(step.stage)},
-                                {"class", HangClassName(step.hang_class)},
-                                {"rank", step.rank ? Json(*step.rank) : Json(nullptr)}});
+    json["timeline"].push_back(
+        {{"at_ms", ToMillis(step.since_start)},
+         {"epoch", step.epoch},
+         {"stage", VerdictStageName(step.stage)},
+         {"class", HangClassName(step.hang_class)},
+         {"rank", step.rank ? OrderedJson(*step.rank) : OrderedJson(nullptr)}});
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string ReportText(const JudgementReport& report) {

@@ -33,6 +33,9 @@ struct SendResult {
   Duration elapsed{0};
 };
 
+// Of an answer no more is read.
+inline constexpr size_t kAnswerBytesMax = 64 * 1024;
+
 SendResult JudgeAnswer(const HttpOutcome& outcome, TerminalKind kind);
 // Of a receiver that knows a message by its id: every 2xx is success, everything else is not (a
 // redirect is not followed), and nothing is ever "unconfirmed". What it answers with is the status,

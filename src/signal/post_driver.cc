@@ -7,11 +7,7 @@
 #include "signal/webhook_signature.h"
 
 namespace sentinel {
-namespace {
-
-constexpr size_t kAnswerBytesMax = 64 * 1024;
-
-}  // namespace
+namespace {}  // namespace
 
 bool PostSettings::operator==(const PostSettings& other) const {
   return url == other.url && secrets == other.secrets && attempt_timeout == other.attempt_timeout &&

@@ -7,8 +7,6 @@
 namespace sentinel {
 namespace {
 
-constexpr size_t kAnswerBytesMax = 64 * 1024;
-
 HttpRequest RequestFor(const Notification& notification) {
   HttpRequest request;
   request.method = "POST";

@@ -12,8 +12,8 @@ namespace {
 constexpr char kTimestamp[] = "1795996334";
 constexpr char kSignature[] = "d1aa293780f63fb5c4d2554d2ca90e260a79de23556dafb9963aaef4b6808b5a";
 
-WallTime At(int64_t seconds, int64_t millis = 0) {
-  return {std::chrono::seconds(seconds) + std::chrono::milliseconds(millis)};
+WallTime At(int64_t unix_seconds, int64_t millis = 0) {
+  return {std::chrono::seconds(unix_seconds) + std::chrono::milliseconds(millis)};
 }
 
 TEST(SignatureV1, TheContractsCheckValueHolds) {

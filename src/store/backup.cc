@@ -13,7 +13,7 @@
 namespace sentinel {
 namespace {
 
-constexpr int kBusyMillis = 5000;
+constexpr int kBackupBusyMillis = 5000;
 // A page copied is copied again if the writer gets in between: all of them in one go, in one read
 // transaction, which holds up nobody in WAL mode.
 constexpr int kAllPages = -1;
@@ -39,7 +39,7 @@ Result<Handle> Open(const std::string& path, int flags) {
   const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
   Handle handle(db);
   if (code != SQLITE_OK) return SqliteError(db, path);
-  sqlite3_busy_timeout(db, kBusyMillis);
+  sqlite3_busy_timeout(db, kBackupBusyMillis);
   return handle;
 }
 

@@ -16,12 +16,12 @@
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Responder = std::unique_ptr<HttpResponder>;
 
 constexpr size_t kIdBytesMax = 128;
 
-HttpResponse Answer(int status, const Json& json) {
+HttpResponse Answer(int status, const OrderedJson& json) {
   HttpResponse response =
       JsonResponse(status, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   response.headers["Cache-Control"] = "no-store";
@@ -29,7 +29,7 @@ HttpResponse Answer(int status, const Json& json) {
 }
 
 HttpResponse Refuse(int status, const std::string& why) {
-  Json json;
+  OrderedJson json;
   json["error"] = why;
   return Answer(status, json);
 }
@@ -95,9 +95,9 @@ Result<FloorMessage> Read(const HttpRequest& request, int version) {
   return message;
 }
 
-void AddMutedUntil(const Terminal& terminal, Json* json) {
+void AddMutedUntil(const Terminal& terminal, OrderedJson* json) {
   std::optional<WallTime> until = terminal.MutedUntil();
-  (*json)["muted_until_at"] = until ? Json(FormatRfc3339(*until)) : Json(nullptr);
+  (*json)["muted_until_at"] = until ? OrderedJson(FormatRfc3339(*until)) : OrderedJson(nullptr);
 }
 
 HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
@@ -115,7 +115,7 @@ HttpResponse SendMessage(Terminal& terminal, HttpRequest& request) {
     return Refuse(400, message.error().message);
   }
   Terminal::Answer taken = terminal.Message(std::move(message).value());
-  Json json;
+  OrderedJson json;
   json["id"] = taken.id;
   json["state"] = DispositionName(taken.disposition);
   AddMutedUntil(terminal, &json);
@@ -137,7 +137,7 @@ HttpResponse Ping(Terminal& terminal, HttpRequest& request) {
   if (!authentic.ok()) return Refuse(401, authentic.error().message);
   terminal.GatewayHeard();
   TakeMute(terminal, request.body);
-  Json json;
+  OrderedJson json;
   json["name"] = terminal.config().name;
   json["boot_id"] = terminal.boot_id();
   json["now_at"] = FormatRfc3339(WallNow());
@@ -188,7 +188,7 @@ HttpResponse Acknowledge(Terminal& terminal, HttpRequest& request) {
     return Refuse(403, may.error().message);
   }
   Floor::Press press = terminal.Press();
-  Json json;
+  OrderedJson json;
   json["acknowledged"] = press.acknowledged;
   json["incidents"] = press.incidents;
   AddMutedUntil(terminal, &json);

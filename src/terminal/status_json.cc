@@ -7,16 +7,18 @@
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 double Millis(Duration d) {
   auto whole = std::chrono::floor<std::chrono::microseconds>(d);
   return static_cast<double>(whole.count()) / 1000;
 }
-Json MonoMillis(std::optional<Instant> at) {
-  return at ? Json(Millis(at->since_boot)) : Json(nullptr);
+OrderedJson MonoMillis(std::optional<Instant> at) {
+  return at ? OrderedJson(Millis(at->since_boot)) : OrderedJson(nullptr);
 }
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+OrderedJson TextOrNull(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+}
 
 const char* KindName(LookKind kind) {
   switch (kind) {
@@ -32,9 +34,9 @@ const char* KindName(LookKind kind) {
   return "";
 }
 
-Json OpenJson(const OpenIncident& incident) {
+OrderedJson OpenJson(const OpenIncident& incident) {
   const TerminalMessage& body = incident.message.body;
-  Json json;
+  OrderedJson json;
   json["incident"] = TextOrNull(incident.id);
   json["severity"] = SeverityName(incident.message.severity);
   json["text"] = body.text;
@@ -45,9 +47,9 @@ Json OpenJson(const OpenIncident& incident) {
   return json;
 }
 
-Json HistoryJson(const HistoryEntry& entry) {
+OrderedJson HistoryJson(const HistoryEntry& entry) {
   const TerminalMessage& body = entry.message.body;
-  Json json;
+  OrderedJson json;
   json["message_id"] = TextOrNull(entry.message.message_id);
   json["incident"] = TextOrNull(entry.message.incident_id);
   json["severity"] = SeverityName(entry.message.severity);
@@ -63,20 +65,21 @@ Json HistoryJson(const HistoryEntry& entry) {
   return json;
 }
 
-Json LightJson(const Look& look) {
-  Json json;
+OrderedJson LightJson(const Look& look) {
+  OrderedJson json;
   json["color"] = ColorHex(look.color);
   json["mode"] = LightModeName(look.mode);
   json["matrix_text"] = look.text;
   return json;
 }
 
-Json GatewayJson(const StatusView& view) {
+OrderedJson GatewayJson(const StatusView& view) {
   if (view.link == nullptr) return nullptr;
   std::optional<Instant> heard = view.floor.heard();
-  Json json;
+  OrderedJson json;
   json["address"] = view.link->gateway().ToString();
-  json["heard_ms_ago"] = heard ? Json(ToMillis(view.now.mono - *heard)) : Json(nullptr);
+  json["heard_ms_ago"] =
+      heard ? OrderedJson(ToMillis(view.now.mono - *heard)) : OrderedJson(nullptr);
   json["ack_pending"] = view.link->pending();
   json["ack_error"] = TextOrNull(view.link->last_error());
   return json;
@@ -97,7 +100,7 @@ std::string WriteStatus(const StatusView& view, StatusExtent extent) {
   std::vector<const OpenIncident*> open = view.floor.Open();
   const Look& look = view.floor.look();
   std::optional<WallTime> muted = MuteEnd(view.floor, view.now);
-  Json json;
+  OrderedJson json;
   json["name"] = view.config.name;
   json["version"] = SENTINEL_VERSION;
   json["boot_id"] = view.boot_id;
@@ -105,9 +108,9 @@ std::string WriteStatus(const StatusView& view, StatusExtent extent) {
   json["state"] = KindName(look.kind);
   json["light"] = LightJson(look);
   json["text"] = open.empty() ? "" : open.front()->message.body.text;
-  json["open"] = Json::array();
+  json["open"] = OrderedJson::array();
   for (const OpenIncident* incident : open) json["open"].push_back(OpenJson(*incident));
-  json["muted_until_at"] = muted ? Json(FormatRfc3339(*muted)) : Json(nullptr);
+  json["muted_until_at"] = muted ? OrderedJson(FormatRfc3339(*muted)) : OrderedJson(nullptr);
   json["blind"] = view.floor.Blind(view.now.mono);
   json["speech"]["backend"] = view.announcer.backend();
   json["speech"]["busy"] = view.floor.speaking();
@@ -125,7 +128,7 @@ std::string WriteStatus(const StatusView& view, StatusExtent extent) {
     json["now_mono_ms"] = Millis(view.now.mono.since_boot);
     json["started_at"] = FormatRfc3339(view.started.wall);
     json["uptime_ms"] = ToMillis(view.now.mono - view.started.mono);
-    json["history"] = Json::array();
+    json["history"] = OrderedJson::array();
     for (const HistoryEntry& entry : view.history.entries()) {
       json["history"].push_back(HistoryJson(entry));
     }

@@ -1,25 +1,20 @@
 #include "web/flap_json.h"
 
-#include <nlohmann/json.hpp>
+#include "wire/json_text.h"
 
 namespace sentinel {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-}  // namespace
 
 std::string WriteFlapNote(const FlapMemory& memory) {
-  Json openings = Json::array();
+  OrderedJson openings = OrderedJson::array();
   for (WallTime opening : memory.openings) openings.push_back(opening.since_epoch.count());
-  const Json json{{"source", memory.source},
-                  {"unstable", memory.unstable},
-                  {"openings_ms", std::move(openings)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const OrderedJson json{{"source", memory.source},
+                         {"unstable", memory.unstable},
+                         {"openings_ms", std::move(openings)}};
+  return Dump(json);
 }
 
 Result<FlapMemory> ParseFlapNote(std::string_view note) {
-  const Json json = Json::parse(note, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(note, nullptr, false);
   const Error wrong{ErrorCode::kCorrupt, "not what is kept of a source that comes and goes"};
   if (!json.is_object() || !json.contains("source") || !json["source"].is_string()) return wrong;
   if (!json.contains("unstable") || !json["unstable"].is_boolean()) return wrong;
@@ -27,7 +22,7 @@ Result<FlapMemory> ParseFlapNote(std::string_view note) {
   FlapMemory memory;
   memory.source = json["source"].get<std::string>();
   memory.unstable = json["unstable"].get<bool>();
-  for (const Json& opening : json["openings_ms"]) {
+  for (const OrderedJson& opening : json["openings_ms"]) {
     if (!opening.is_number_integer()) return wrong;
     memory.openings.push_back({std::chrono::milliseconds(opening.get<int64_t>())});
   }

@@ -3,34 +3,26 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
+#include "wire/json_text.h"
 
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json TextOrNull(std::string_view text) { return text.empty() ? Json() : Json(text); }
-
 template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
+OrderedJson OrNull(const std::optional<T>& value) {
+  return value ? OrderedJson(*value) : OrderedJson();
 }
 
-Json At(const std::optional<Moment>& moment) {
-  return moment ? Json(FormatRfc3339(moment->wall)) : Json();
+OrderedJson At(const std::optional<Moment>& moment) {
+  return moment ? OrderedJson(FormatRfc3339(moment->wall)) : OrderedJson();
 }
 
 double MonoMillis(Instant instant) {
   return std::chrono::duration<double, std::milli>(instant.since_boot).count();
 }
 
-Json Mono(const std::optional<Moment>& moment) {
-  return moment ? Json(MonoMillis(moment->mono)) : Json();
+OrderedJson Mono(const std::optional<Moment>& moment) {
+  return moment ? OrderedJson(MonoMillis(moment->mono)) : OrderedJson();
 }
 
 std::string CommId(uint64_t id) {
@@ -39,15 +31,15 @@ std::string CommId(uint64_t id) {
   return text;
 }
 
-Json CommJson(const Incident& incident) {
-  if (!incident.comm) return Json();
+OrderedJson CommJson(const Incident& incident) {
+  if (!incident.comm) return OrderedJson();
   return {{"id", CommId(incident.comm->comm_id)},
           {"nranks", incident.comm->nranks},
           {"epoch", incident.epoch}};
 }
 
-Json OperationJson(const std::optional<Operation>& op) {
-  if (!op) return Json();
+OrderedJson OperationJson(const std::optional<Operation>& op) {
+  if (!op) return OrderedJson();
   return {{"index", op->index},
           {"func", FuncName(op->func)},
           {"seq", op->seq},
@@ -55,11 +47,11 @@ Json OperationJson(const std::optional<Operation>& op) {
           {"datatype", DataTypeName(op->datatype)}};
 }
 
-Json EdgeJson(const std::optional<Edge>& edge) {
-  return edge ? Json::array({edge->from, edge->to}) : Json();
+OrderedJson EdgeJson(const std::optional<Edge>& edge) {
+  return edge ? OrderedJson::array({edge->from, edge->to}) : OrderedJson();
 }
 
-Json CulpritJson(const IncidentCulprit& culprit) {
+OrderedJson CulpritJson(const IncidentCulprit& culprit) {
   return {{"rank", OrNull(culprit.rank)},          {"job_rank", OrNull(culprit.job_rank)},
           {"host", TextOrNull(culprit.host)},      {"rack", TextOrNull(culprit.rack)},
           {"unit", OrNull(culprit.unit)},          {"gpu", OrNull(culprit.gpu)},
@@ -67,7 +59,7 @@ Json CulpritJson(const IncidentCulprit& culprit) {
           {"job_edge", EdgeJson(culprit.job_edge)}};
 }
 
-Json NotificationJson(const NotificationRecord& record) {
+OrderedJson NotificationJson(const NotificationRecord& record) {
   const Notification& n = record.notification;
   return {{"id", n.id},
           {"terminal", n.terminal},
@@ -80,43 +72,43 @@ Json NotificationJson(const NotificationRecord& record) {
           {"error", TextOrNull(record.error)}};
 }
 
-Json ToJson(const Incident& incident) {
-  Json suspects = Json::array();
+OrderedJson ToJson(const Incident& incident) {
+  OrderedJson suspects = OrderedJson::array();
   for (const Suspect& suspect : incident.suspects) {
     suspects.push_back({{"rank", suspect.rank},
                         {"job_rank", OrNull(suspect.job_rank)},
                         {"host", TextOrNull(suspect.host)}});
   }
-  Json evidence = Json::array();
+  OrderedJson evidence = OrderedJson::array();
   for (const EvidenceLine& line : incident.evidence) {
     evidence.push_back({{"zh", line.zh}, {"en", line.en}});
   }
-  Json notifications = Json::array();
+  OrderedJson notifications = OrderedJson::array();
   for (const NotificationRecord& record : incident.notifications) {
     notifications.push_back(NotificationJson(record));
   }
-  Json acknowledged;
+  OrderedJson acknowledged;
   if (incident.acknowledged) {
     acknowledged = {{"by", incident.acknowledged->by},
                     {"from", incident.acknowledged->from},
                     {"at", FormatRfc3339(incident.acknowledged->at)}};
   }
-  Json quiet;
+  OrderedJson quiet;
   if (incident.quiet) {
     quiet = {{"reason", QuietReasonName(incident.quiet->reason)}, {"by", incident.quiet->by}};
   }
-  Json hang_class;
+  OrderedJson hang_class;
   if (incident.hang_class) hang_class = HangClassName(*incident.hang_class);
-  Json signature;
+  OrderedJson signature;
   if (incident.signature) signature = HangClassName(*incident.signature);
-  Json close_reason;
+  OrderedJson close_reason;
   if (incident.close_reason) close_reason = CloseReasonName(*incident.close_reason);
-  Json confidence;
+  OrderedJson confidence;
   if (incident.hang_class) confidence = incident.confidence;
-  Json stalled;
+  OrderedJson stalled;
   if (incident.hang_class) stalled = ToMillis(incident.stalled);
 
-  Json json;
+  OrderedJson json;
   json["id"] = incident.id;
   json["state"] = IncidentStateName(incident.state);
   json["severity"] = SeverityName(incident.severity);
@@ -155,10 +147,10 @@ Json ToJson(const Incident& incident) {
 std::string IncidentJson(const Incident& incident) { return Dump(ToJson(incident)); }
 
 std::string IncidentListJson(const std::vector<const Incident*>& incidents, Moment now) {
-  Json json;
+  OrderedJson json;
   json["now_at"] = FormatRfc3339(now.wall);
   json["now_mono_ms"] = MonoMillis(now.mono);
-  json["incidents"] = Json::array();
+  json["incidents"] = OrderedJson::array();
   for (const Incident* incident : incidents) json["incidents"].push_back(ToJson(*incident));
   return Dump(json);
 }

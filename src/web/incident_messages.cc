@@ -2,18 +2,11 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "web/incident_json.h"
+#include "wire/json_text.h"
 
 namespace sentinel {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 std::string_view MessageType(const Incident& incident, Telling telling) {
   switch (incident.state) {
@@ -64,7 +57,7 @@ std::string WebhookMessage(const Incident& incident, Telling telling, WallTime n
 
 std::string AlertLabels(const Incident& incident, const std::map<std::string, std::string>& site) {
   const IncidentCulprit& culprit = incident.culprit;
-  Json labels = Json::object();
+  OrderedJson labels = OrderedJson::object();
   for (const auto& [name, value] : site) labels[name] = value;
   auto add = [&labels](const char* name, const std::string& value) {
     if (!value.empty()) labels[name] = value;
@@ -82,7 +75,7 @@ std::string AlertLabels(const Incident& incident, const std::map<std::string, st
 }
 
 std::string Alert(const Incident& incident, const std::string& labels, WallTime ends) {
-  Json annotations = {{"summary", incident.text}};
+  OrderedJson annotations = {{"summary", incident.text}};
   std::string evidence;
   for (const EvidenceLine& line : incident.evidence) {
     evidence += (evidence.empty() ? "" : "\n") + line.en;

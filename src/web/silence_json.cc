@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include <nlohmann/json.hpp>
-
+#include "wire/json_text.h"
 #include "wire/strict_json.h"
 
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json ToJson(const Silence& silence, SilencePhase phase) {
-  Json state;
+OrderedJson ToJson(const Silence& silence, SilencePhase phase) {
+  OrderedJson state;
   if (silence.state != NodeState::kInService) state = NodeStateName(silence.state);
-  Json expires;
+  OrderedJson expires;
   if (silence.expires) expires = FormatRfc3339(*silence.expires);
   const SilenceMatcher& m = silence.matcher;
   return {{"id", silence.id},
@@ -42,14 +33,14 @@ Json ToJson(const Silence& silence, SilencePhase phase) {
 Error Wrong(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
 
 // The text under `key`; "" if it is absent or null.
-Result<std::string> TextAt(const Json& json, const char* key) {
+Result<std::string> TextAt(const OrderedJson& json, const char* key) {
   auto it = json.find(key);
   if (it == json.end() || it->is_null()) return std::string();
   if (!it->is_string()) return Wrong(std::string(key) + " is not a string");
   return it->get<std::string>();
 }
 
-Result<std::optional<WallTime>> TimeAt(const Json& json, const char* key) {
+Result<std::optional<WallTime>> TimeAt(const OrderedJson& json, const char* key) {
   const std::string text = TRY(TextAt(json, key));
   if (text.empty()) return std::optional<WallTime>();
   std::optional<WallTime> time = ParseRfc3339(text);
@@ -64,15 +55,16 @@ std::string SilenceJson(const Silence& silence, SilencePhase phase) {
 }
 
 std::string SilencesJson(const SilenceBook& book) {
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   for (const Silence& silence : book.All()) list.push_back(ToJson(silence, book.PhaseOf(silence)));
-  return Dump(Json{{"silences", std::move(list)}});
+  return Dump(OrderedJson{{"silences", std::move(list)}});
 }
 
 Status CheckSilenceFields(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (!json.is_object()) return Wrong("a JSON object is expected");
-  auto check = [](const Json& object, std::initializer_list<std::string_view> known) -> Status {
+  auto check = [](const OrderedJson& object,
+                  std::initializer_list<std::string_view> known) -> Status {
     for (const auto& [key, value] : object.items()) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       std::string allowed;
@@ -92,7 +84,7 @@ Status CheckSilenceFields(std::string_view text) {
 Result<Silence> ParseSilence(std::string_view text, WallTime now) {
   const Status strict = CheckJsonObject(text);
   if (!strict.ok()) return Wrong("a JSON object is expected: " + strict.error().message);
-  const Json json = Json::parse(text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
   auto matcher = json.find("matcher");
   if (matcher == json.end() || !matcher->is_object()) {
     return Wrong("a matcher with host, rack, type or job is expected");
@@ -129,7 +121,7 @@ Result<Silence> ParseSilence(std::string_view text, WallTime now) {
 }
 
 std::string AuditJson(const std::vector<AuditRecord>& lines) {
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   for (const AuditRecord& line : lines) {
     list.push_back({{"at", FormatRfc3339(line.at)},
                     {"by", TextOrNull(line.actor.by)},
@@ -138,7 +130,7 @@ std::string AuditJson(const std::vector<AuditRecord>& lines) {
                     {"subject", TextOrNull(line.subject)},
                     {"detail", TextOrNull(line.detail)}});
   }
-  return Dump(Json{{"audit", std::move(list)}});
+  return Dump(OrderedJson{{"audit", std::move(list)}});
 }
 
 }  // namespace sentinel

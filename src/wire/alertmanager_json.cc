@@ -16,8 +16,6 @@ using Json = nlohmann::json;
 
 constexpr size_t kFingerprintBytesMax = 64;
 
-Error Wrong(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
-
 class GroupMembers final : public JsonMembers {
  public:
   std::optional<std::string> version;
@@ -26,13 +24,14 @@ class GroupMembers final : public JsonMembers {
 
   Status Take(const std::string& key, JsonValue value) override {
     if (key == "version") {
-      if (value.kind != JsonValue::Kind::kString) return Wrong("version must be the string \"4\"");
+      if (value.kind != JsonValue::Kind::kString)
+        return WrongJson("version must be the string \"4\"");
       version = std::move(value.text);
     } else if (key == "truncatedAlerts") {
       if (value.kind == JsonValue::Kind::kInteger) truncated = value.integer;
     } else if (key == "alerts") {
       if (value.kind != JsonValue::Kind::kNested || value.text.front() != '[') {
-        return Wrong("alerts must be an array");
+        return WrongJson("alerts must be an array");
       }
       alerts = std::move(value.text);
     }
@@ -45,10 +44,10 @@ Result<std::map<std::string, std::string>> Strings(const Json& alert, const std:
   std::map<std::string, std::string> strings;
   auto found = alert.find(key);
   if (found == alert.end() || found->is_null()) return strings;
-  const Error wrong = Wrong(place + "." + key + " must be an object of strings");
+  const Error wrong = WrongJson(place + "." + key + " must be an object of strings");
   if (!found->is_object()) return wrong;
   if (found->size() > kAlertLabelsMax) {
-    return Wrong(place + "." + key + " holds more than " + std::to_string(kAlertLabelsMax));
+    return WrongJson(place + "." + key + " holds more than " + std::to_string(kAlertLabelsMax));
   }
   for (const auto& [name, value] : found->items()) {
     if (!value.is_string()) return wrong;
@@ -67,23 +66,23 @@ std::string FingerprintOf(const std::map<std::string, std::string>& labels) {
 }
 
 Result<ReceivedAlert> Take(const Json& json, const std::string& place) {
-  if (!json.is_object()) return Wrong(place + " must be an object");
+  if (!json.is_object()) return WrongJson(place + " must be an object");
   ReceivedAlert alert;
   const std::string status = Text(json, "status");
   if (status != "firing" && status != "resolved") {
-    return Wrong(place + ".status must be \"firing\" or \"resolved\"");
+    return WrongJson(place + ".status must be \"firing\" or \"resolved\"");
   }
   alert.firing = status == "firing";
   alert.labels = TRY(Strings(json, place, "labels"));
-  if (alert.labels.empty()) return Wrong(place + ".labels must hold at least one label");
+  if (alert.labels.empty()) return WrongJson(place + ".labels must hold at least one label");
   alert.annotations = TRY(Strings(json, place, "annotations"));
   std::optional<WallTime> starts = ParseRfc3339(Text(json, "startsAt"));
-  if (!starts) return Wrong(place + ".startsAt must be a time such as 2026-08-17T08:30:00Z");
+  if (!starts) return WrongJson(place + ".startsAt must be a time such as 2026-08-17T08:30:00Z");
   alert.starts_at = *starts;
   alert.fingerprint = Text(json, "fingerprint");
   if (alert.fingerprint.empty()) alert.fingerprint = FingerprintOf(alert.labels);
   if (alert.fingerprint.size() > kFingerprintBytesMax) {
-    return Wrong(place + ".fingerprint is longer than " + std::to_string(kFingerprintBytesMax));
+    return WrongJson(place + ".fingerprint is longer than " + std::to_string(kFingerprintBytesMax));
   }
   return alert;
 }
@@ -92,21 +91,22 @@ Result<ReceivedAlert> Take(const Json& json, const std::string& place) {
 
 Result<ReceivedAlerts> ParseAlerts(std::string_view body) {
   if (body.size() > kAlertsBytesMax) {
-    return Wrong("longer than " + std::to_string(kAlertsBytesMax) + " bytes");
+    return WrongJson("longer than " + std::to_string(kAlertsBytesMax) + " bytes");
   }
   GroupMembers members;
   TRY(ReadJsonObject(body, &members));
   // Grafana's own alerting counts its versions anew.
   if (members.version != "4" && members.version != "1") {
-    return Wrong("version must be \"4\": the body of an Alertmanager's webhook_config is expected");
+    return WrongJson(
+        "version must be \"4\": the body of an Alertmanager's webhook_config is expected");
   }
-  if (!members.alerts) return Wrong("alerts is missing");
+  if (!members.alerts) return WrongJson("alerts is missing");
   // It has been read strictly, as a part of the whole.
   const Json list = Json::parse(*members.alerts, nullptr, false);
-  if (!list.is_array()) return Wrong("alerts must be an array");
-  if (list.empty()) return Wrong("alerts is empty");
+  if (!list.is_array()) return WrongJson("alerts must be an array");
+  if (list.empty()) return WrongJson("alerts is empty");
   if (list.size() > kAlertEntriesMax) {
-    return Wrong("more than " + std::to_string(kAlertEntriesMax) + " alerts");
+    return WrongJson("more than " + std::to_string(kAlertEntriesMax) + " alerts");
   }
   ReceivedAlerts received;
   for (size_t i = 0; i < list.size(); ++i) {

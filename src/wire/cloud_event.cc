@@ -18,8 +18,6 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kVersion = "1.0";
 
-Error Wrong(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
-
 // What an event says of itself outside of its data.
 struct Envelope {
   std::string specversion;
@@ -38,21 +36,21 @@ bool IsJsonType(std::string_view type) {
 
 Result<Event> Open(const Envelope& envelope, std::string_view data) {
   if (envelope.specversion != kVersion) {
-    return Wrong("specversion must be \"1.0\", it is \"" + envelope.specversion.substr(0, 16) +
-                 "\"");
+    return WrongJson("specversion must be \"1.0\", it is \"" + envelope.specversion.substr(0, 16) +
+                     "\"");
   }
-  if (envelope.id.empty()) return Wrong("id is missing");
-  if (envelope.source.empty()) return Wrong("source is missing");
-  if (envelope.type.empty()) return Wrong("type is missing");
+  if (envelope.id.empty()) return WrongJson("id is missing");
+  if (envelope.source.empty()) return WrongJson("source is missing");
+  if (envelope.type.empty()) return WrongJson("type is missing");
   if (!envelope.time.empty() && !ParseRfc3339(envelope.time)) {
-    return Wrong("time must be a time such as 2026-08-17T08:30:00Z");
+    return WrongJson("time must be a time such as 2026-08-17T08:30:00Z");
   }
   if (!IsJsonType(envelope.datacontenttype)) {
-    return Wrong("datacontenttype must be application/json: the data is a gpu_event");
+    return WrongJson("datacontenttype must be application/json: the data is a gpu_event");
   }
-  if (data.empty()) return Wrong("data is missing: a gpu_event is expected in it");
+  if (data.empty()) return WrongJson("data is missing: a gpu_event is expected in it");
   Result<Event> event = ParseEvent(data);
-  if (!event.ok()) return Wrong("data is no gpu_event: " + event.error().message);
+  if (!event.ok()) return WrongJson("data is no gpu_event: " + event.error().message);
   if (event->event_id.empty()) event->event_id = envelope.source + "#" + envelope.id;
   if (event->observed_at.empty()) event->observed_at = envelope.time;
   return event;
@@ -66,18 +64,18 @@ class EnvelopeMembers final : public JsonMembers {
   Status Take(const std::string& key, JsonValue value) override {
     if (value.kind == JsonValue::Kind::kNull) return {};  // the same as absent, says the standard
     if (key == "data") {
-      if (!data.empty()) return Wrong("data and data_base64 exclude each other");
+      if (!data.empty()) return WrongJson("data and data_base64 exclude each other");
       if (value.kind != JsonValue::Kind::kNested || value.text.front() != '{') {
-        return Wrong("data must be an object: a gpu_event");
+        return WrongJson("data must be an object: a gpu_event");
       }
       data = std::move(value.text);
       return {};
     }
     if (key == "data_base64") {
-      if (!data.empty()) return Wrong("data and data_base64 exclude each other");
+      if (!data.empty()) return WrongJson("data and data_base64 exclude each other");
       std::optional<std::string> bytes;
       if (value.kind == JsonValue::Kind::kString) bytes = Base64Decode(value.text);
-      if (!bytes || bytes->empty()) return Wrong("data_base64 must be base64 of a gpu_event");
+      if (!bytes || bytes->empty()) return WrongJson("data_base64 must be base64 of a gpu_event");
       data = std::move(*bytes);
       return {};
     }
@@ -86,7 +84,7 @@ class EnvelopeMembers final : public JsonMembers {
                                std::pair{"type", &envelope.type}, std::pair{"time", &envelope.time},
                                std::pair{"datacontenttype", &envelope.datacontenttype}}) {
       if (key != name) continue;
-      if (value.kind != JsonValue::Kind::kString) return Wrong(key + " must be a string");
+      if (value.kind != JsonValue::Kind::kString) return WrongJson(key + " must be a string");
       *field = std::move(value.text);
     }
     return {};  // what is left extends the envelope, in ways that do not concern us
@@ -105,7 +103,7 @@ class BatchMembers final : public JsonMembers {
 
   Status Take(const std::string& key, JsonValue value) override {
     if (key != "batch" || value.kind != JsonValue::Kind::kNested || value.text.front() != '[') {
-      return Wrong("a batch must be a JSON array of events");
+      return WrongJson("a batch must be a JSON array of events");
     }
     batch = std::move(value.text);
     return {};
@@ -117,9 +115,9 @@ Result<ReceivedCloudEvents> OfBatch(std::string_view body) {
   BatchMembers members;
   TRY(ReadJsonObject(R"({"batch":)" + std::string(body) + "}", &members));
   const Json list = Json::parse(members.batch, nullptr, false);
-  if (!list.is_array()) return Wrong("a batch must be a JSON array of events");
+  if (!list.is_array()) return WrongJson("a batch must be a JSON array of events");
   if (list.size() > kCloudEventsMax) {
-    return Wrong("more than " + std::to_string(kCloudEventsMax) + " events in a batch");
+    return WrongJson("more than " + std::to_string(kCloudEventsMax) + " events in a batch");
   }
   ReceivedCloudEvents received;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -169,8 +167,8 @@ Result<ReceivedCloudEvents> ParseCloudEvents(
     return Alone(std::move(event));
   }
   if (type.starts_with(kCloudEventType)) {
-    return Wrong("Content-Type " + type + " is not read; application/cloudevents+json or " + batch +
-                 " is expected");
+    return WrongJson("Content-Type " + type + " is not read; application/cloudevents+json or " +
+                     batch + " is expected");
   }
   Envelope envelope;
   envelope.specversion = header("ce-specversion");
@@ -180,7 +178,7 @@ Result<ReceivedCloudEvents> ParseCloudEvents(
   envelope.time = header("ce-time");
   envelope.datacontenttype = type;
   if (envelope.specversion.empty()) {
-    return Wrong(
+    return WrongJson(
         "neither Content-Type application/cloudevents+json nor the header ce-specversion is there: "
         "this is no CloudEvent; a plain gpu_event belongs to /api/v1/gpu_event");
   }

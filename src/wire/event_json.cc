@@ -11,13 +11,9 @@ namespace {
 
 constexpr int kNumberMax = std::numeric_limits<int32_t>::max();
 
-Error Wrong(const std::string& key, const std::string& expected) {
-  return Error{ErrorCode::kInvalidArgument, key + " must be " + expected};
-}
-
 Status TakeString(const std::string& key, JsonValue value, std::string* out) {
   if (value.kind == JsonValue::Kind::kNull) return {};
-  if (value.kind != JsonValue::Kind::kString) return Wrong(key, "a string");
+  if (value.kind != JsonValue::Kind::kString) return WrongMember(key, "a string");
   *out = std::move(value.text);
   return {};
 }
@@ -27,7 +23,7 @@ Status TakeInteger(const std::string& key, const JsonValue& value, int min,
   if (value.kind == JsonValue::Kind::kNull) return {};
   if (value.kind != JsonValue::Kind::kInteger || value.integer < min ||
       value.integer > kNumberMax) {
-    return Wrong(key, "an integer >= " + std::to_string(min));
+    return WrongMember(key, "an integer >= " + std::to_string(min));
   }
   *out = static_cast<int>(value.integer);
   return {};
@@ -63,8 +59,8 @@ class EventMembers final : public JsonMembers {
 
   Result<Event> Finish() && {
     if (!event.extra.empty()) event.extra += '}';
-    if (event.node_host.empty()) return Wrong("node_host", "a string that is not empty");
-    if (event.event_type.empty()) return Wrong("event_type", "a string that is not empty");
+    if (event.node_host.empty()) return WrongMember("node_host", "a string that is not empty");
+    if (event.event_type.empty()) return WrongMember("event_type", "a string that is not empty");
     return std::move(event);
   }
 
@@ -73,7 +69,7 @@ class EventMembers final : public JsonMembers {
     if (value.kind == JsonValue::Kind::kNull) return {};
     bool number = value.kind == JsonValue::Kind::kInteger || value.kind == JsonValue::Kind::kNumber;
     if (!number || !(value.number >= 0 && value.number <= 100)) {
-      return Wrong(key, "a number from 0 to 100");
+      return WrongMember(key, "a number from 0 to 100");
     }
     event.gpu_util = value.number;
     return {};
@@ -95,7 +91,7 @@ class EventMembers final : public JsonMembers {
     } else if (text && value.text == "resolved") {
       event.state = EventState::kResolved;
     } else {
-      return Wrong(key, "\"firing\" or \"resolved\"");
+      return WrongMember(key, "\"firing\" or \"resolved\"");
     }
     return {};
   }
@@ -104,7 +100,7 @@ class EventMembers final : public JsonMembers {
     if (value.kind == JsonValue::Kind::kNull) return {};
     bool text = value.kind == JsonValue::Kind::kString;
     if (!text || (value.text != "this" && value.text != "all")) {
-      return Wrong(key, "\"this\" or \"all\"");
+      return WrongMember(key, "\"this\" or \"all\"");
     }
     event.ends_only_this = value.text == "this";
     return {};
@@ -115,7 +111,8 @@ class EventMembers final : public JsonMembers {
     const int64_t least = ToMillis(kEventLeaseMin);
     const int64_t most = ToMillis(kEventLeaseMax);
     if (value.kind != JsonValue::Kind::kInteger || value.integer < least || value.integer > most) {
-      return Wrong(key, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+      return WrongMember(
+          key, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
     }
     event.lease = std::chrono::milliseconds(value.integer);
     return {};

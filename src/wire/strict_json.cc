@@ -181,6 +181,12 @@ Status ReadJsonObject(std::string_view text, JsonMembers* members) {
   return {};
 }
 
+Error WrongJson(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
+
+Error WrongMember(const std::string& key, const std::string& expected) {
+  return WrongJson(key + " must be " + expected);
+}
+
 Status CheckJsonObject(std::string_view text) {
   AnyMembers members;
   return ReadJsonObject(text, &members);

@@ -38,6 +38,10 @@ class JsonMembers {
   virtual Status Take(const std::string& key, JsonValue value) = 0;
 };
 
+// What is said of a text that is not what it should be, and of a member of one.
+Error WrongJson(const std::string& what);
+Error WrongMember(const std::string& key, const std::string& expected);
+
 // Whether it is such an object, for somebody who then reads it another way. kInvalidArgument with
 // what is wrong and where.
 Status CheckJsonObject(std::string_view text);

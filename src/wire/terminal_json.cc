@@ -12,10 +12,6 @@ namespace {
 constexpr size_t kTextBytesMax = 4096;
 constexpr int kRepeatMax = 100;
 
-Error Wrong(const std::string& key, const std::string& expected) {
-  return Error{ErrorCode::kInvalidArgument, key + " must be " + expected};
-}
-
 std::optional<LightMode> LightModeFromName(std::string_view name) {
   for (LightMode mode :
        {LightMode::kFlash, LightMode::kBreath, LightMode::kSteady, LightMode::kOff}) {
@@ -37,22 +33,22 @@ class MessageMembers final : public JsonMembers {
     bool text = value.kind == JsonValue::Kind::kString;
     if (key == "text") {
       if (!text || value.text.size() > kTextBytesMax) {
-        return Wrong(key, "a string of at most " + std::to_string(kTextBytesMax) + " bytes");
+        return WrongMember(key, "a string of at most " + std::to_string(kTextBytesMax) + " bytes");
       }
       text_ = std::move(value.text);
     } else if (key == "color") {
-      if (!text) return Wrong(key, "\"#RRGGBB\"");
+      if (!text) return WrongMember(key, "\"#RRGGBB\"");
       color_ = TRY(ParseColor(value.text));
     } else if (key == "light_mode") {
       if (text) light_mode_ = LightModeFromName(value.text);
-      if (!light_mode_) return Wrong(key, "flash, breath, steady or off");
+      if (!light_mode_) return WrongMember(key, "flash, breath, steady or off");
     } else if (key == "audio_mode") {
       if (text) audio_mode_ = AudioModeFromName(value.text);
-      if (!audio_mode_) return Wrong(key, "cycle, once or off");
+      if (!audio_mode_) return WrongMember(key, "cycle, once or off");
     } else if (key == "repeat_times") {
       if (value.kind != JsonValue::Kind::kInteger || value.integer < 1 ||
           value.integer > kRepeatMax) {
-        return Wrong(key, "an integer from 1 to " + std::to_string(kRepeatMax));
+        return WrongMember(key, "an integer from 1 to " + std::to_string(kRepeatMax));
       }
       repeat_times_ = static_cast<int>(value.integer);
     }
@@ -127,7 +123,7 @@ Result<Color> ParseColor(std::string_view text) {
     auto [stop, error] = std::from_chars(text.data() + 1, end, rgb, 16);
     shaped = error == std::errc() && stop == end;
   }
-  if (!shaped) return Wrong("color", "\"#RRGGBB\"");
+  if (!shaped) return WrongMember("color", "\"#RRGGBB\"");
   Color color;
   color.red = static_cast<uint8_t>(rgb >> 16);
   color.green = static_cast<uint8_t>(rgb >> 8);

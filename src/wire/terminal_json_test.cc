@@ -8,7 +8,7 @@
 namespace sentinel {
 namespace {
 
-constexpr char kBody[] =
+constexpr char kExampleText[] =
     R"({"text":"训练集群紧急预警，机架 A03 节点 gpu-worker-08 触发通信死锁，全环算力挂起","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":3})";
 
 TerminalMessage Hang() {
@@ -21,10 +21,12 @@ TerminalMessage Hang() {
   return message;
 }
 
-TEST(TerminalJson, TheContractsCheckValueHolds) { EXPECT_EQ(WriteTerminalMessage(Hang()), kBody); }
+TEST(TerminalJson, TheContractsCheckValueHolds) {
+  EXPECT_EQ(WriteTerminalMessage(Hang()), kExampleText);
+}
 
 TEST(TerminalJson, WhatIsWrittenReadsBackTheSame) {
-  Result<TerminalMessage> read = ParseTerminalMessage(kBody);
+  Result<TerminalMessage> read = ParseTerminalMessage(kExampleText);
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, Hang());
   for (AudioMode audio : {AudioMode::kCycle, AudioMode::kOnce, AudioMode::kOff}) {
@@ -79,7 +81,7 @@ TEST(TerminalJson, WhatIsNoMessageIsRefused) {
 }
 
 TEST(TerminalJson, AFieldOfALaterVersionDoesNotSilenceTheAlarm) {
-  std::string body = kBody;
+  std::string body = kExampleText;
   body.insert(body.size() - 1, R"(,"volume":{"db":3})");
   EXPECT_EQ(*ParseTerminalMessage(body), Hang());
 }

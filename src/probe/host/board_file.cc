@@ -33,7 +33,7 @@ constexpr std::string_view kMemoryName = "/memfd:gpu-sentinel";
 constexpr size_t kPlaceBytesMax = 63;
 
 Error Refused(ErrorCode code, const std::string& what) { return {code, what}; }
-Error FromErrno(const std::string& what) {
+Error Unopened(const std::string& what) {
   const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kDenied;
   return {code, what + ": " + std::strerror(errno)};
 }
@@ -51,7 +51,7 @@ Result<BoardFile> BoardFile::Open(int folder_fd, const std::string& name,
   // O_NONBLOCK: a fifo of that name must not hold us.
   board.fd_ = OwnedFd(
       openat(folder_fd, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (!board.fd_.open()) return FromErrno(name);
+  if (!board.fd_.open()) return Unopened(name);
   struct stat status {};
   if (fstat(board.fd_.get(), &status) != 0) {
     return Error{ErrorCode::kIo, name + ": " + std::strerror(errno)};
@@ -77,7 +77,7 @@ Status BoardFile::OpenMemory(const std::string& descriptors) {
   // What is behind the number is the process's choice: it is looked at before it is opened.
   const std::string path = descriptors + "/" + std::to_string(*number);
   const OwnedFd found(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!found.open()) return FromErrno(path);
+  if (!found.open()) return Unopened(path);
   const std::string by_us = "/proc/self/fd/" + std::to_string(found.get());
   char called[64] = "";
   const ssize_t length = readlink(by_us.c_str(), called, sizeof called);
@@ -92,7 +92,7 @@ Status BoardFile::OpenMemory(const std::string& descriptors) {
     return Refused(ErrorCode::kCorrupt, path + ": no board has that size");
   }
   OwnedFd memory(open(by_us.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (!memory.open()) return FromErrno(path);
+  if (!memory.open()) return Unopened(path);
   const int seals = fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return Refused(ErrorCode::kDenied, path + ": not sealed");

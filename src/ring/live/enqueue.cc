@@ -8,8 +8,6 @@
 namespace sentinel {
 namespace {
 
-bool IsP2p(LiveFunc func) { return func == LiveFunc::kSend || func == LiveFunc::kRecv; }
-
 size_t Count(const std::vector<SliceMove>& moves, bool (*which)(Primitive)) {
   return static_cast<size_t>(
       std::count_if(moves.begin(), moves.end(),

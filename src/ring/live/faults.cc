@@ -6,8 +6,6 @@
 namespace sentinel {
 namespace {
 
-bool IsP2p(LiveFunc func) { return func == LiveFunc::kSend || func == LiveFunc::kRecv; }
-
 bool SameWork(const LiveGroup& a, const LiveGroup& b) {
   return a.front().func == b.front().func && a.front().count == b.front().count;
 }

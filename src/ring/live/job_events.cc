@@ -8,15 +8,15 @@
 namespace sentinel {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Milliseconds of CLOCK_MONOTONIC, to the microsecond.
 double Millis(Instant when) {
   return std::round(static_cast<double>(when.since_boot.count()) / 1e3) / 1e3;
 }
 
-std::string Line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string Line(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 // As incidents tell it.
@@ -30,12 +30,12 @@ std::string CommId(uint64_t id) {
 
 void JobEvents::Ready(const JobPlan& plan, const std::string& job, const std::string& run_dir,
                       const std::vector<int>& pids) {
-  Json json{{"event", "ready"}, {"ranks", plan.ranks}, {"run_dir", run_dir}};
+  OrderedJson json{{"event", "ready"}, {"ranks", plan.ranks}, {"run_dir", run_dir}};
   json["job"] = job;
   json["hosts"] = plan.hosts;
   json["transport"] = Name(plan.transport);
   json["pids"] = pids;
-  json["comms"] = Json::array();
+  json["comms"] = OrderedJson::array();
   for (const LiveComm& comm : plan.comms) {
     json["comms"].push_back(
         {{"id", CommId(comm.id)}, {"name", comm.name}, {"members", comm.members}});
@@ -60,7 +60,8 @@ void JobEvents::Armed(Instant when, uint64_t iteration) {
 
 void JobEvents::FaultBegan(Instant when, size_t index, const FaultRequest& fault,
                            const std::vector<std::pair<Rank, Rank>>& edges) {
-  Json json{{"event", "fault"}, {"mono_ms", Millis(when)}, {"index", index}, {"kind", fault.kind}};
+  OrderedJson json{
+      {"event", "fault"}, {"mono_ms", Millis(when)}, {"index", index}, {"kind", fault.kind}};
   json["rank"] = fault.rank;
   json["edges"] = edges;
   log_.Write(Line(json));
@@ -76,11 +77,11 @@ void JobEvents::FaultEnded(Instant when, size_t index, const FaultRequest& fault
 
 void JobEvents::Stall(Instant last, const JobPlan& plan,
                       const std::vector<std::optional<Instant>>& by_comm) {
-  Json json{{"event", "stall"}, {"mono_ms", Millis(last)}};
-  json["comms"] = Json::object();
+  OrderedJson json{{"event", "stall"}, {"mono_ms", Millis(last)}};
+  json["comms"] = OrderedJson::object();
   for (size_t i = 0; i < plan.comms.size(); ++i) {
     json["comms"][CommId(plan.comms[i].id)] =
-        by_comm[i] ? Json(Millis(*by_comm[i])) : Json(nullptr);
+        by_comm[i] ? OrderedJson(Millis(*by_comm[i])) : OrderedJson(nullptr);
   }
   log_.Write(Line(json));
 }

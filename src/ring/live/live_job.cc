@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "ring/live/command_input.h"
+#include "ring/live/live_ledger.h"
 #include "ring/parent_signals.h"
 
 namespace sentinel {
@@ -26,8 +27,6 @@ constexpr Duration kReadyWithin = std::chrono::seconds(60);
 constexpr Duration kStalledFor = std::chrono::seconds(1);
 // A job that is told to finish and has not for so long hangs, and is ended.
 constexpr Duration kFinishWithin = std::chrono::seconds(15);
-// What all ranks are told about an iteration lies so far ahead of the newest.
-constexpr uint64_t kIterationsAhead = 2;
 // A slice a period passes on a slow wire with what a sender puts around it.
 constexpr size_t kSliceHeaderBytesMax = 256;
 

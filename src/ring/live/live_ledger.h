@@ -19,6 +19,10 @@
 
 namespace sentinel {
 
+// What all ranks of a job are told about an iteration lies so far ahead of the newest, so that all
+// hear of it in time.
+inline constexpr uint64_t kIterationsAhead = 2;
+
 class LiveLedger {
  public:
   enum class Phase : uint32_t {

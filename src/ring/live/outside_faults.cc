@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include "ring/live/live_ledger.h"
+
 namespace sentinel {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr Duration kCancelGrace = seconds(10);
 // As torchrun's agents do: the node of the dead worker ends its others, then the rest hears of it.
 constexpr Duration kOwnNodeTold = milliseconds(150);
 constexpr Duration kEverybodyEnded = milliseconds(500);
-// The iterations left when a job is told to finish, so that all ranks hear of it in time.
-constexpr uint64_t kIterationsAhead = 2;
 
 bool IsWireFault(OutsideFault what) {
   return what == OutsideFault::kNetOneway || what == OutsideFault::kNetIsolate ||

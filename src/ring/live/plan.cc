@@ -57,8 +57,6 @@ std::optional<T> FindIn(const std::array<Names<T>, kSize>& names, std::string_vi
   return std::nullopt;
 }
 
-bool IsP2p(LiveFunc func) { return func == LiveFunc::kSend || func == LiveFunc::kRecv; }
-
 }  // namespace
 
 std::optional<Rank> LiveComm::RankOf(Rank world) const {

@@ -28,6 +28,8 @@ enum class LiveCommKind {
 
 enum class LiveFunc { kAllReduce, kReduceScatter, kAllGather, kSend, kRecv };
 
+inline bool IsP2p(LiveFunc func) { return func == LiveFunc::kSend || func == LiveFunc::kRecv; }
+
 // One communicator. `members` are world ranks; a member's place in it is its rank there.
 struct LiveComm {
   uint64_t id = 0;

@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "ring/live/loopback.h"
+
 namespace sentinel {
 namespace {
 
@@ -29,10 +31,6 @@ namespace {
     std::fprintf(stderr, "sentinel-ring: relay: %s\n", carried.error().message.c_str());
   }
   _exit(carried.ok() ? 0 : 1);
-}
-
-Error IoError(const char* what) {
-  return Error{ErrorCode::kIo, std::string(what) + ": " + std::strerror(errno)};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "ring/live/loopback.h"
 
 namespace sentinel {
 namespace {
@@ -19,14 +20,6 @@ constexpr int kPatienceMs = 10'000;
 constexpr int kMomentMs = 100;
 constexpr size_t kSlowBytes = 1000;
 constexpr size_t kSocketBytes = 8 * 1024;
-
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 class Socket {
  public:

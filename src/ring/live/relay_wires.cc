@@ -15,19 +15,12 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "ring/live/loopback.h"
 
 namespace sentinel {
 namespace {
 
 constexpr Duration kConnectAgain = std::chrono::milliseconds(20);
-
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 void Tune(int fd, size_t socket_bytes) {
   const int bytes = static_cast<int>(socket_bytes);
@@ -35,10 +28,6 @@ void Tune(int fd, size_t socket_bytes) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-}
-
-Error IoError(const char* what) {
-  return Error{ErrorCode::kIo, std::string(what) + ": " + std::strerror(errno)};
 }
 
 bool Again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "ring/live/loopback.h"
 
 namespace sentinel {
 namespace {
@@ -23,14 +24,6 @@ constexpr size_t kLineMax = 128;
 constexpr Duration kRound = std::chrono::milliseconds(20);
 constexpr int kBacklog = 128;
 constexpr timeval kLineWithin{5, 0};  // a connection that says nothing holds up the others so long
-
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 // Small buffers, so that a sender feels it when nobody reads; set before the connection is made,
 // since the window it announces follows from them.
