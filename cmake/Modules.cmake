@@ -6,13 +6,15 @@
 #     TESTS outbox_test.cc)
 #
 # makes the library sentinel_outbox and the test program outbox_test, whose cases ctest sees one by one. A module without
-# SOURCES is header-only. TEST_DEPS are what only the tests need. LOOP says that its sources stand on Asio and JSON.
+# SOURCES is header-only. APART are sources with properties of their own. TEST_DEPS are what only the tests need. LOOP says that its
+# sources stand on Asio and JSON.
 function(sentinel_module name)
-  cmake_parse_arguments(arg "LOOP" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LOOP" "" "SOURCES;APART;DEPS;TESTS;TEST_DEPS" ${ARGN})
   set(target sentinel_${name})
   if(arg_SOURCES)
-    add_library(${target} STATIC ${arg_SOURCES})
-    target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    sentinel_batch(compiled ${target} ${arg_SOURCES})
+    add_library(${target} STATIC ${compiled} ${arg_APART})
+    target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(${target} PUBLIC ${arg_DEPS})
     sentinel_share_headers(${target} "${arg_LOOP}")
   else()
@@ -87,8 +89,9 @@ endfunction()
 # measures seconds of wall clock. LOOP as in sentinel_module.
 function(sentinel_test name)
   cmake_parse_arguments(arg "LOOP" "TIMEOUT;ALONE" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  sentinel_batch(compiled ${name} ${arg_SOURCES})
+  add_executable(${name} ${compiled})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${SENTINEL_TEST_OPTIMISATION})
   sentinel_share_test_headers(${name} "${arg_LOOP}")
