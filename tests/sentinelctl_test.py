@@ -5,6 +5,7 @@
 """
 import http.server
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -114,6 +115,14 @@ class Sentinelctl(unittest.TestCase):
         nobody = run("--gateway", "unix:/nowhere/g.sock", "incidents")
         self.assertEqual(nobody.returncode, 3)
         self.assertIn("no gateway answers at", nobody.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can become somebody who may not")
+    def test_a_socket_that_one_may_not_use_is_not_called_absent(self):
+        os.chmod(self.folder.name, 0o755)
+        refused = self.ask("agents", user=65534, group=65534, extra_groups=[])
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("you may not use", refused.stderr)
+        self.assertNotIn("Is sentinel-gateway running", refused.stderr)
 
     def test_what_answers_and_is_no_gateway_is_told_so(self):
         class Other(http.server.BaseHTTPRequestHandler):

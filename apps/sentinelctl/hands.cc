@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/length.h"
 #include "command_line.h"
 #include "ctl/hand_views.h"
-#include "ctl/length.h"
 
 namespace sentinel {
 namespace {

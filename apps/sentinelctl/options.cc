@@ -5,8 +5,8 @@
 #include <iterator>
 #include <memory>
 
+#include "base/length.h"
 #include "command_line.h"
-#include "ctl/length.h"
 
 namespace sentinel {
 namespace {

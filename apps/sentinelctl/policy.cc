@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/length.h"
 #include "command_line.h"
-#include "ctl/length.h"
 #include "ctl/policy_views.h"
 
 namespace sentinel {

@@ -11,6 +11,8 @@
 #include <limits>
 #include <optional>
 
+#include "config/key_parts.h"
+
 namespace sentinel {
 namespace {
 
@@ -55,6 +57,10 @@ TomlReader::~TomlReader() = default;
 
 Result<TomlReader> TomlReader::Parse(std::string_view text, const std::string& file,
                                      NamedFiles named) {
+  if (const std::optional<size_t> line = LineOfTooLongKey(text)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}:{}: a key has more than {} parts", file, *line, kKeyPartsMax)};
+  }
   try {
     auto document = std::make_shared<const toml::table>(toml::parse(text));
     const toml::table* top = document.get();

@@ -124,6 +124,12 @@ TEST(TomlReader, AWrongValueIsToldWithItsPlace) {
   EXPECT_THAT(Complaint("name = "), StartsWith("f.toml:1:"));
 }
 
+TEST(TomlReader, AKeyDeeperThanTheParserCanStandIsTold) {
+  std::string deep = "a";
+  for (int i = 0; i < 200'000; ++i) deep += ".a";
+  EXPECT_EQ(Complaint("flag = true\n" + deep + " = 1"), "f.toml:2: a key has more than 64 parts");
+}
+
 TEST(TomlReader, AWrongItemIsToldWithItsOwnPlace) {
   EXPECT_THAT(Complaint("[more]\ntexts = ['a',\n  1]"), StartsWith("f.toml:3:3: texts: an array"));
   EXPECT_THAT(Complaint("[more]\ntexts = ['a', '']"), StartsWith("f.toml:2:15: texts: an empty"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -131,6 +132,12 @@ Result<nlohmann::json> GatewayClient::Ask(HttpRequest request) {
   }
   io.run();
   if (!outcome->response.ok()) {
+    if (gateway_.unix_socket && access(gateway_.host.c_str(), R_OK | W_OK) != 0 &&
+        errno == EACCES) {
+      return Error{ErrorCode::kDenied, "you may not use " + gateway_.ToString() +
+                                           ": be root or of the group it belongs to, or name an "
+                                           "address with --gateway"};
+    }
     return Error{outcome->response.error().code, "no gateway answers at " + gateway_.ToString() +
                                                      ": " + outcome->response.error().message};
   }

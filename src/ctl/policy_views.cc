@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/length.h"
 #include "ctl/json_fields.h"
-#include "ctl/length.h"
 #include "ctl/table.h"
 
 namespace sentinel {

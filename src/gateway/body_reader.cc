@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/length.h"
 #include "wire/strict_json.h"
 
 namespace sentinel {
@@ -68,7 +69,8 @@ void BodyReader::Millis(const char* key, int64_t min, int64_t max, std::optional
   const int64_t millis = value->is_number_integer() ? value->get<int64_t>() : min - 1;
   if (millis < min || millis > max) {
     return Wrong(key, "whole milliseconds from " + std::to_string(min) + " to " +
-                          std::to_string(max) + " are expected");
+                          std::to_string(max) + " (" +
+                          FormatLength(std::chrono::milliseconds(max)) + ") are expected");
   }
   *out = std::chrono::milliseconds(millis);
 }

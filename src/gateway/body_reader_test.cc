@@ -65,7 +65,8 @@ TEST(BodyReader, WhatIsOfAnotherTypeIsRefusedWithWhatIsExpected) {
   EXPECT_THAT(ErrorOf(R"({"incidents":["a",3]})"), HasSubstr("incidents: a text"));
   EXPECT_THAT(ErrorOf(R"({"quick":1})"), HasSubstr("true or false"));
   for (const char* millis : {"0", "1001", "1.5", "\"5\"", "1e99", "18446744073709551615"}) {
-    EXPECT_THAT(ErrorOf(R"({"for_ms":)" + std::string(millis) + "}"), HasSubstr("from 1 to 1000"))
+    EXPECT_THAT(ErrorOf(R"({"for_ms":)" + std::string(millis) + "}"),
+                HasSubstr("from 1 to 1000 (1s) are"))
         << millis;
   }
   EXPECT_THAT(ErrorOf(R"({"at":"yesterday"})"), HasSubstr("a time such as"));

@@ -32,6 +32,19 @@ TEST_F(GatewayTest, AStateFolderHasOneGateway) {
   StartGateway();
 }
 
+TEST_F(GatewayTest, AStateFolderThatIsNoneIsCalledWhatItIs) {
+  auto told = [&](const std::string& folder) {
+    GatewayOptions options = Options();
+    options.config.state_dir = folder;
+    auto gateway = Gateway::Create(io_, std::move(options));
+    return gateway.ok() ? "" : gateway.error().message;
+  };
+  std::ofstream(In("a-file")) << "x";
+  EXPECT_THAT(told(In("a-file")), HasSubstr("(state_dir) is not a folder"));
+  EXPECT_THAT(told(In("a-file") + "/below"), HasSubstr("(state_dir) does not exist; create it"));
+  EXPECT_THAT(told("/proc"), HasSubstr("a folder in which no file can be made"));
+}
+
 TEST_F(GatewayTest, ACorruptStoreIsToldOfAndTheGatewayIsReady) {
   std::ofstream(In("sentinel.db")) << std::string(8192, 'x');
   StartGateway();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +22,18 @@ std::string Holder(int fd) {
   return pid.empty() ? "a process that does not say its pid" : "pid " + pid;
 }
 
+// Where no file can be made.
+Error NoFolder(const std::string& folder) {
+  struct stat found {};
+  const std::string name = "'" + folder + "' (state_dir)";
+  if (stat(folder.c_str(), &found) != 0) {
+    return {ErrorCode::kNotFound, "the folder " + name + " does not exist; create it"};
+  }
+  return {ErrorCode::kNotFound, S_ISDIR(found.st_mode)
+                                    ? name + " is a folder in which no file can be made"
+                                    : name + " is not a folder"};
+}
+
 }  // namespace
 
 Result<StateLock> StateLock::Take(const std::string& folder) {
@@ -29,10 +42,7 @@ Result<StateLock> StateLock::Take(const std::string& folder) {
   int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
     int why = errno;
-    if (why == ENOENT || why == ENOTDIR) {
-      return Error{ErrorCode::kNotFound,
-                   "the folder '" + folder + "' (state_dir) does not exist; create it"};
-    }
+    if (why == ENOENT || why == ENOTDIR) return NoFolder(folder);
     spdlog::error(
         "event=state_dir_unlocked path={} why=\"{}\" what=\"a second gateway would not be "
         "noticed\"",

@@ -11,9 +11,9 @@ namespace sentinel {
 class StateLock {
  public:
   // Locks `<folder>/lock` and writes our pid into it. kUnavailable if another process has it, with
-  // its pid and what to do; kNotFound if there is no such folder. Where the file cannot be made (a
-  // disk that is full or read-only must not keep an alarm from ringing) there is no lock, and a
-  // line in the log.
+  // its pid and what to do; kNotFound if there is no such folder, or none for files. Where the file
+  // cannot be made (a disk that is full or read-only must not keep an alarm from ringing) there is
+  // no lock, and a line in the log.
   static Result<StateLock> Take(const std::string& folder);
 
   StateLock(StateLock&& other) noexcept;

@@ -1,4 +1,4 @@
-#include "ctl/length.h"
+#include "base/length.h"
 
 #include <array>
 #include <utility>
