@@ -47,6 +47,12 @@ TEST(EventJson, AnAbsentOrNullFieldIsUnknownNeverZero) {
   }
 }
 
+TEST(EventJson, ACompressedBodyIsCalledThat) {
+  const Result<Event> event = ParseEvent("\x1f\x8b\x08\x01");
+  ASSERT_FALSE(event.ok());
+  EXPECT_THAT(event.error().message, testing::HasSubstr("compressed (gzip)"));
+}
+
 TEST(EventJson, OptionalFieldsAreUnderstood) {
   Event event = Parsed(
       R"({"node_host":"h","event_type":"XID_FATAL","gpu_index":-1,"gpu_uuid":"GPU-1","pci":"0000:3b:00.0",)"

@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kGzip = "\x1f\x8b";  // what it begins with, RFC 1952
+
 // nlohmann's events in, members of the outermost object out. What is nested is written down again
 // as text: it is kept, not understood.
 class Reader {
@@ -174,6 +176,7 @@ std::string JsonText(const JsonValue& value) {
 }
 
 Status ReadJsonObject(std::string_view text, JsonMembers* members) {
+  if (text.starts_with(kGzip)) return WrongJson("compressed (gzip); it is to be sent as it is");
   Reader reader(members);
   bool whole = Json::sax_parse(text.data(), text.data() + text.size(), &reader);
   if (reader.error) return *reader.error;
