@@ -11,6 +11,7 @@
 #include "ring/live/rank.h"
 #include "ring/rank_process.h"
 #include "ring/replay_command.h"
+#include "ring/report_file.h"
 
 namespace {
 
@@ -81,7 +82,8 @@ int main(int argc, char** argv) {
   int64_t hold_ms = -1;
   bool trains = false;
 
-  app.add_option("--json", replay.json_path, "Write the report there, as JSON");
+  app.add_option("--json", replay.json_path,
+                 "Write the report there, as JSON (-: standard output)");
   app.add_option("--events", replay.events_path,
                  "Write what happens there, as JSON lines while it happens (-: standard output)");
   app.add_option("--plugin", replay.plugin,
@@ -119,6 +121,9 @@ int main(int argc, char** argv) {
     const int jobs = (replay.folder.empty() ? 0 : 1) + (train->count() > 0 ? 1 : 0);
     if (!for_a_parent && jobs != 1) {
       throw CLI::RequiredError("one of --replay and --train");
+    }
+    if (replay.json_path == sentinel::kStandardOutput && replay.events_path == replay.json_path) {
+      throw CLI::ValidationError("--json and --events", "one of them can be standard output");
     }
   } catch (const CLI::Success& asked) {
     return app.exit(asked);

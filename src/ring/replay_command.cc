@@ -1,7 +1,6 @@
 #include "ring/replay_command.h"
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "ring/plugin_path.h"
 #include "ring/recording_reader.h"
 #include "ring/replay.h"
+#include "ring/report_file.h"
 #include "ring/timeline.h"
 
 namespace sentinel {
@@ -47,16 +47,10 @@ std::vector<Judge::Node> NodesOf(const RunDir& run_dir) {
 }
 
 Status WriteReport(const JudgementReport& report, const ReplayCommandOptions& options) {
-  // Whoever reads the events from standard output wants nothing else there.
-  std::FILE* for_people = options.events_path == "-" ? stderr : stdout;
+  std::FILE* for_people = ForPeople(options.json_path, options.events_path);
   std::fputs(ReportText(report).c_str(), for_people);
   std::fflush(for_people);
-  if (options.json_path.empty()) return {};
-  std::ofstream file(options.json_path, std::ios::binary | std::ios::trunc);
-  file << ReportJson(report);
-  file.close();
-  if (!file) return Error{ErrorCode::kIo, options.json_path + ": cannot be written"};
-  return {};
+  return WriteReportFile(options.json_path, ReportJson(report));
 }
 
 }  // namespace

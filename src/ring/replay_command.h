@@ -15,7 +15,7 @@ constexpr int kExitUnusable = 2;  // command line or recording
 
 struct ReplayCommandOptions {
   std::string folder;
-  std::string json_path;    // empty: no JSON report
+  std::string json_path;    // empty: no JSON report; "-": standard output
   std::string events_path;  // empty: none; "-": standard output
   std::string plugin;       // empty: found
   std::string run_dir;      // empty: a fresh one

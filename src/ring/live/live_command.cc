@@ -1,7 +1,6 @@
 #include "ring/live/live_command.h"
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "ring/live/live_job.h"
 #include "ring/plugin_path.h"
 #include "ring/replay_command.h"
+#include "ring/report_file.h"
 #include "ring/run_dir.h"
 
 namespace sentinel {
@@ -60,8 +60,7 @@ Result<LiveJobOptions> OptionsOf(const LiveCommandOptions& command) {
 Status WriteReport(const LiveOutcome& outcome, const LiveCommandOptions& options) {
   const double seconds = std::chrono::duration<double>(outcome.took).count();
   const double pace = seconds > 0 ? static_cast<double>(outcome.iterations) / seconds : 0;
-  // Whoever reads the events from standard output wants nothing else there.
-  std::FILE* for_people = options.events_path == "-" ? stderr : stdout;
+  std::FILE* for_people = ForPeople(options.json_path, options.events_path);
   std::fprintf(for_people,
                "%d ranks, %s: %llu iterations in %.1f s (%.2f a second), %llu operations verified, "
                "%llu elements wrong\n",
@@ -70,7 +69,6 @@ Status WriteReport(const LiveOutcome& outcome, const LiveCommandOptions& options
                static_cast<unsigned long long>(outcome.operations),
                static_cast<unsigned long long>(outcome.elements_wrong));
   std::fflush(for_people);
-  if (options.json_path.empty()) return {};
   nlohmann::ordered_json json{{"ranks", options.ranks},
                               {"layout", options.layout},
                               {"transport", options.transport},
@@ -81,11 +79,7 @@ Status WriteReport(const LiveOutcome& outcome, const LiveCommandOptions& options
                               {"operations", outcome.operations},
                               {"elements_wrong", outcome.elements_wrong},
                               {"finished", outcome.finished}};
-  std::ofstream file(options.json_path, std::ios::binary | std::ios::trunc);
-  file << json.dump(2) << "\n";
-  file.close();
-  if (!file) return Error{ErrorCode::kIo, options.json_path + ": cannot be written"};
-  return {};
+  return WriteReportFile(options.json_path, json.dump(2) + "\n");
 }
 
 }  // namespace

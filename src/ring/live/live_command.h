@@ -20,7 +20,7 @@ struct LiveCommandOptions {
   std::vector<std::string> faults;  // ParseFaultRequest
   uint64_t iterations = 0;
   double seconds = 0;       // 0: no end of its own
-  std::string json_path;    // empty: no JSON report
+  std::string json_path;    // empty: no JSON report; "-": standard output
   std::string events_path;  // empty: none; "-": standard output
   std::string plugin;       // empty: found; "none": none
   std::string run_dir;      // empty: a fresh one
