@@ -23,7 +23,7 @@ install_packages() {
   fi
   say "installing ${#missing[@]} packages: ${missing[*]}"
   $as_root apt-get update -qq || fail "apt-get update failed; is the network there?"
-  DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
     fail "apt-get install failed; run it by hand to see why: apt-get install ${missing[*]}"
 }
 
@@ -31,9 +31,8 @@ build() {
   local preset=$1
   shift
   say "configuring build/$preset"
-  (cd "$repository" && cmake --preset "$preset" >"/tmp/gpu-sentinel-configure.$$" 2>&1) ||
-    { cat "/tmp/gpu-sentinel-configure.$$" >&2; fail "configuring failed (above)"; }
-  rm -f "/tmp/gpu-sentinel-configure.$$"
+  local words
+  words=$(cd "$repository" && cmake --preset "$preset" 2>&1) || { printf '%s\n' "$words" >&2; fail "configuring failed (above)"; }
   say "building build/$preset on $(nproc) cores (the first time takes minutes; ccache remembers)"
   (cd "$repository" && cmake --build --preset "$preset" ${1:+--target "$@"}) >&2 || fail "the build failed (above)"
 }
