@@ -35,6 +35,44 @@ class FrontDoors(unittest.TestCase):
                 self.assertEqual(ended.returncode, 1)
                 self.assertEqual(ended.stderr, "error: SECONDS is a whole number from 1; bench/run --help tells what there is\n")
 
+    def refused(self, program, words, *arguments):
+        with self.subTest(program, arguments=arguments):
+            ended = run("python3", ROOT / "scripts/lib" / program, "--build", self.folder / "nothing built", *arguments)
+            self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+            self.assertTrue(ended.stderr.endswith(f": {words}\n"), ended.stderr)
+
+    def test_a_report_that_cannot_be_written_is_refused_before_the_runs(self):
+        absent = self.folder / "absent" / "report.json"
+        for program in ("demo.py", "accept.py", "soak.py"):
+            self.refused(program, f"--json {self.folder}: that is a folder", "--json", self.folder)
+            self.refused(program, f"--json {absent}: there is no such folder", "--json", absent)
+
+    def test_evidence_goes_into_a_folder_and_over_no_earlier_one(self):
+        file = self.folder / "file"
+        file.touch()
+        for program in ("accept.py", "soak.py"):
+            self.refused(program, f"--evidence {file}: that is no folder", "--evidence", file)
+        (self.folder / "site-1").mkdir()
+        self.refused("accept.py", f"--evidence {self.folder}: an earlier run's folders are in it", "--evidence", self.folder)
+
+    def test_numbers_that_cannot_be_are_refused(self):
+        for ranks in ("-2", "0", "1", "3"):
+            self.refused("accept.py", "--ranks must be a multiple of 2", "--ranks", ranks)
+        for minutes in ("nan", "inf", "0", "-1"):
+            self.refused("soak.py", "--minutes must be more than 0", "--minutes", minutes)
+
+    def test_a_reader_that_goes_away_ends_a_demo_without_a_traceback(self):
+        talks = ("import sys; sys.path.insert(0, sys.argv.pop(1)); import demo\n"
+                 "def talk(options):\n"
+                 "  while True: print('a line', flush=True)\n"
+                 "demo.run_all = talk; sys.exit(demo.main())")
+        with subprocess.Popen(["python3", "-c", talks, str(ROOT / "scripts/lib"), "--event", "--build", "none"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            child.stdout.readline()
+            child.stdout.close()
+            self.assertEqual(child.stderr.read(), b"")
+        self.assertEqual(child.returncode, 128 + 13)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -19,7 +19,7 @@ import time
 from daemons import DemoError, Site, end_with_us
 from live_faults import KINDS, SLOW, STALLS, Fault
 from live_job import LiveJob
-from report import percentile, write_json
+from report import nobody_reads, percentile, refused_evidence, refused_report, write_json
 from timeline import Timeline
 from truth import RED_LIMIT_MS
 
@@ -178,6 +178,12 @@ def arguments():
     for name in ("runs", "jobs"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} must be at least 1")
+    if options.ranks < 2 or options.ranks % len(NODES) != 0:
+        parser.error(f"--ranks must be a multiple of {len(NODES)}")
+    if why := refused_report(options.json) or refused_evidence(options.evidence):
+        parser.error(why)
+    if options.evidence and options.evidence.is_dir() and any(entry.is_dir() for entry in options.evidence.iterdir()):
+        parser.error(f"--evidence {options.evidence}: an earlier run's folders are in it")
     if options.short and options.jobs > 1:
         parser.error("--short runs one after the other, without --jobs")
     if options.watch is None:
@@ -282,6 +288,8 @@ def main():
     except DemoError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        return nobody_reads()
     except KeyboardInterrupt:
         return 130
     finally:

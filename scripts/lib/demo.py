@@ -20,7 +20,7 @@ from daemons import DemoError, Site
 from live_faults import KINDS, Fault
 from live_job import LiveJob
 from replay_job import Recording, run_replay
-from report import percentile, summary_line, write_json
+from report import nobody_reads, percentile, refused_report, summary_line, write_json
 from timeline import Timeline
 
 NODES = ("node-0", "node-1")
@@ -85,8 +85,8 @@ def arguments():
         options.rank = 0 if options.fault == "checkpoint" else min(2, options.ranks - 1)
     if not 0 <= options.rank < options.ranks:
         parser.error(f"--rank must be 0 to {options.ranks - 1}")
-    if options.json not in (None, "-") and not pathlib.Path(options.json).resolve().parent.is_dir():
-        parser.error(f"--json {options.json}: there is no such folder")
+    if why := refused_report(options.json):
+        parser.error(why)
     return options
 
 
@@ -141,6 +141,8 @@ def main():
     except DemoError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        return nobody_reads()
     except KeyboardInterrupt:
         return 130
 

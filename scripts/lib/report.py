@@ -1,5 +1,6 @@
 """What is said of runs in the end."""
 import json
+import os
 import pathlib
 import sys
 
@@ -21,9 +22,37 @@ def percentile(values, share):
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 
+def refused_report(path):
+    """Why no report can be written there, asked before the minutes or hours that it is to tell of; or None."""
+    if path in (None, "-"):
+        return None
+    file = pathlib.Path(path).resolve()
+    if not file.parent.is_dir():
+        return f"--json {path}: there is no such folder"
+    if file.is_dir():
+        return f"--json {path}: that is a folder"
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        return f"--json {path}: you may not write there"
+    return None
+
+
+def refused_evidence(folder):
+    """Why evidence cannot be kept there, or None."""
+    if folder is None or folder.is_dir() or not folder.exists():
+        return None
+    return f"--evidence {folder}: that is no folder"
+
+
+def nobody_reads():
+    """Whoever read standard output has gone. Nothing more can be said there, by Python's own end neither."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + 13  # as a program that SIGPIPE ends
+
+
 def write_json(report, path):
     text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
     if path == "-":
         sys.stdout.write(text)
+        sys.stdout.flush()
     else:
         pathlib.Path(path).write_text(text, encoding="utf-8")

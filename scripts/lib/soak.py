@@ -6,6 +6,7 @@ announced twice, nothing forged taken.
 """
 import argparse
 import multiprocessing
+import math
 import os
 import pathlib
 import shutil
@@ -16,7 +17,7 @@ import time
 import zlib
 
 from daemons import DemoError
-from report import write_json
+from report import nobody_reads, refused_evidence, refused_report, write_json
 from soak_attacks import Attacker
 from soak_audit import Audit, Store, spread
 from soak_faults import GatewayLane, LampLane, Pace
@@ -293,8 +294,10 @@ def arguments():
     parser.add_argument("--verbose", action="store_true", help="tell of every fault")
     parser.add_argument("--build", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.minutes <= 0:
+    if not 0 < options.minutes < math.inf:
         parser.error("--minutes must be more than 0")
+    if why := refused_report(options.json) or refused_evidence(options.evidence):
+        parser.error(why)
     if options.seed is None:
         options.seed = int.from_bytes(os.urandom(3), "little")
     return options
@@ -330,6 +333,8 @@ def main():
     except DemoError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        return nobody_reads()
     except KeyboardInterrupt:
         return 130
     finally:
