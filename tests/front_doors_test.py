@@ -55,6 +55,12 @@ class FrontDoors(unittest.TestCase):
         (self.folder / "site-1").mkdir()
         self.refused("accept.py", f"--evidence {self.folder}: an earlier run's folders are in it", "--evidence", self.folder)
 
+    def test_evidence_may_be_named_from_where_one_stands(self):
+        asks = ("import sys; sys.path.insert(0, sys.argv.pop(1)); import accept\n"
+                "print(accept.arguments().evidence)")
+        ended = run("env", "-C", self.folder, "python3", "-c", asks, ROOT / "scripts/lib", "--evidence", "here", "--build", "none")
+        self.assertEqual((ended.stdout, ended.stderr), (f"{self.folder.resolve() / 'here'}\n", ""))
+
     def test_numbers_that_cannot_be_are_refused(self):
         for ranks in ("-2", "0", "1", "3"):
             self.refused("accept.py", "--ranks must be a multiple of 2", "--ranks", ranks)

@@ -182,6 +182,8 @@ def arguments():
         parser.error(f"--ranks must be a multiple of {len(NODES)}")
     if why := refused_report(options.json) or refused_evidence(options.evidence):
         parser.error(why)
+    if options.evidence:
+        options.evidence = options.evidence.resolve()  # daemons have their sockets there
     if options.evidence and options.evidence.is_dir() and any(entry.is_dir() for entry in options.evidence.iterdir()):
         parser.error(f"--evidence {options.evidence}: an earlier run's folders are in it")
     if options.short and options.jobs > 1:
