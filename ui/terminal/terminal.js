@@ -241,14 +241,22 @@ $("ack").addEventListener("click", async () => {
 
 // --- what the terminal sends ------------------------------------------------------------------
 
-const feed = new EventSource("/api/v1/frames");
-feed.addEventListener("frame", (event) => showFrame(event.data));
-feed.addEventListener("status", (event) => showStatus(JSON.parse(event.data)));
-feed.addEventListener("speech", (event) => showSpeech(JSON.parse(event.data)));
-feed.addEventListener("error", () => {
-  showState("lost");
-  $("spoken").hidden = true;
-});
+const REFUSED_RETRY_MS = 5000;
+
+function listen() {
+  const feed = new EventSource("/api/v1/frames");
+  feed.addEventListener("frame", (event) => showFrame(event.data));
+  feed.addEventListener("status", (event) => showStatus(JSON.parse(event.data)));
+  feed.addEventListener("speech", (event) => showSpeech(JSON.parse(event.data)));
+  feed.addEventListener("error", () => {
+    showState("lost");
+    $("spoken").hidden = true;
+    // A connection that broke is taken up again by the browser; one that was refused (a page too many) is not.
+    if (feed.readyState === EventSource.CLOSED) setTimeout(listen, REFUSED_RETRY_MS);
+  });
+}
+
+listen();
 
 setInterval(() => { $("clock").textContent = time(new Date()); }, 1000);
 $("clock").textContent = time(new Date());
