@@ -47,8 +47,7 @@ Replay::Replay(const Recording& recording, const ReplayOptions& options, EventLo
 
 Result<Replay> Replay::Prepare(const Recording& recording, const ReplayOptions& options,
                                const RunDir& run_dir, EventLog& events) {
-  const sigset_t signals = ParentSignals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  BlockParentSignals();
   Replay replay(recording, options, events);
   const std::string job = FreshJobName(recording.summary.name);
   std::vector<std::vector<Act>> acts = PlanActs(recording);

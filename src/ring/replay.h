@@ -27,7 +27,7 @@ struct ReplayOptions {
   int abi_max = kProfilerAbiNewest;
   double speed = 1.0;
   // How long the ranks stay as they are after the ring has stopped, or after the last one has left;
-  // none: until SIGTERM, SIGINT, the end of standard input, or nobody is left.
+  // none: until SIGTERM, SIGINT, SIGHUP, the end of standard input, or nobody is left.
   std::optional<Duration> hold = std::chrono::seconds(4);
   // Asked when the hold is over: true holds on, to hold_max at most. May be empty.
   std::function<bool()> hold_on;
@@ -44,8 +44,8 @@ struct ReplayOutcome {
 class Replay {
  public:
   // Starts every rank's process and waits until each has read its script and loaded the plugin.
-  // Blocks SIGTERM and SIGINT in the calling thread, which must be the main one and make the other
-  // threads only afterwards.
+  // Blocks SIGTERM, SIGINT, SIGHUP and SIGPIPE in the calling thread, which must be the main one
+  // and make the other threads only afterwards.
   static Result<Replay> Prepare(const Recording& recording, const ReplayOptions& options,
                                 const RunDir& run_dir, EventLog& events);
 

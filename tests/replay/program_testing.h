@@ -53,7 +53,7 @@ class Program {
       kill(pid_, SIGKILL);
       waitpid(pid_, nullptr, 0);
     }
-    close(output_);
+    CloseOutput();
   }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -67,6 +67,12 @@ class Program {
   void CloseInput() {
     if (input_ >= 0) close(input_);
     input_ = -1;
+  }
+
+  // As a reader that has seen enough.
+  void CloseOutput() {
+    if (output_ >= 0) close(output_);
+    output_ = -1;
   }
 
   // Reads until `words` have been said, or it has ended or said nothing for a minute: false.
@@ -88,6 +94,7 @@ class Program {
 
  private:
   bool ReadMore() {
+    if (output_ < 0) return false;
     pollfd readable{output_, POLLIN, 0};
     if (poll(&readable, 1, 60'000) <= 0) return false;
     char chunk[4096];

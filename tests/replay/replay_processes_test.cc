@@ -160,6 +160,26 @@ TEST_F(ReplayProcesses, NoRankOutlivesAParentThatIsKilled) {
   }
 }
 
+TEST_F(ReplayProcesses, AReaderThatHasSeenEnoughCostsNeitherReportNorTidiness) {
+  Record(R"({"fault":null})", kHangs);
+  Program ring({"--replay", folder_, "--plugin", FAKE_PROFILER, "--events", "-", "--hold-ms", "200",
+                "--run-dir", folder_ + "/run", "--json", folder_ + "/report.json"});
+  ASSERT_TRUE(ring.Says(R"("event":"ready")")) << ring.text();
+  ring.CloseOutput();
+  EXPECT_GE(ring.Wait(), 0);
+  EXPECT_THAT(ReadAll(folder_ + "/report.json"), HasSubstr("\"ranks\": 2"));
+  EXPECT_FALSE(fs::exists(folder_ + "/run"));
+}
+
+TEST_F(ReplayProcesses, ATerminalThatGoesAwayEndsItInOrder) {
+  Record(R"({"fault":null})", kHangs);
+  Program ring(Arguments({"--hold-ms", "0"}));
+  ASSERT_TRUE(ring.Says(R"("event":"stall")")) << ring.text();
+  ring.Signal(SIGHUP);
+  EXPECT_EQ(ring.Wait(), 0) << ring.text();
+  EXPECT_FALSE(fs::exists(folder_ + "/run"));
+}
+
 TEST_F(ReplayProcesses, ARankThatDiesUnrecordedIsReported) {
   Record(R"({"fault":null})", kHangs);
   Program ring(Arguments({"--hold-ms", "0"}));

@@ -30,12 +30,6 @@ constexpr Duration kFinishWithin = std::chrono::seconds(15);
 // A slice a period passes on a slow wire with what a sender puts around it.
 constexpr size_t kSliceHeaderBytesMax = 256;
 
-void BlockSignals() {
-  sigset_t signals = ParentSignals();
-  sigaddset(&signals, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
-
 // The job's own shape with the faults that ranks do to themselves.
 Result<JobPlan> PlanJob(const LiveJobOptions& options) {
   JobPlan plan = TRY(LayOutJob(options.layout));
@@ -73,7 +67,7 @@ LiveJob::LiveJob(const LiveJobOptions& options, JobPlan plan, const RunDir& run_
 
 Result<std::unique_ptr<LiveJob>> LiveJob::Prepare(const LiveJobOptions& options,
                                                   const RunDir& run_dir, EventLog& log) {
-  BlockSignals();
+  BlockParentSignals();
   JobPlan plan = TRY(PlanJob(options));
   std::unique_ptr<LiveJob> job(new LiveJob(options, std::move(plan), run_dir, log));
   PortReservation ports = TRY(PortReservation::Take(static_cast<size_t>(job->plan_.ranks)));

@@ -43,8 +43,8 @@ struct LiveOutcome {
 class LiveJob {
  public:
   // Lays the job out and starts its processes; returns when every rank is connected and has loaded
-  // the plugin. Blocks SIGTERM, SIGINT and SIGPIPE in the calling thread, which must be the main
-  // and only one. `run_dir` has a folder per node.
+  // the plugin. Blocks SIGTERM, SIGINT, SIGHUP and SIGPIPE in the calling thread, which must be the
+  // main and only one. `run_dir` has a folder per node.
   static Result<std::unique_ptr<LiveJob>> Prepare(const LiveJobOptions& options,
                                                   const RunDir& run_dir, EventLog& log);
 
