@@ -73,6 +73,8 @@ int EndCode(const Case& c) {
 }
 
 Act EndingWith(int code, size_t after_callbacks, int64_t not_before_ns) {
+  // A replayed rank leaves a Ctrl-C to its parent, so that a recorded one would not end it.
+  if (code == -SIGINT) code = -SIGKILL;
   if (code < 0) return {ActKind::kKill, after_callbacks, not_before_ns, -code};
   return {ActKind::kExit, after_callbacks, not_before_ns, code};
 }

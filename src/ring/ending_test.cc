@@ -57,6 +57,12 @@ TEST(PlanActs, AKilledRankDiesAtTheFaultHoweverLateAnybodyLooked) {
   EXPECT_THAT(PlanActs(recording)[1], ElementsAre(Act{ActKind::kKill, 2, kFaultNs, SIGKILL}));
 }
 
+TEST(PlanActs, ARankThatWasInterruptedDiesThoughARankIgnoresThatSignal) {
+  Recording recording = Hit("kill");
+  See(recording, 1, 'Z', -SIGINT);
+  EXPECT_THAT(PlanActs(recording)[1], ElementsAre(Act{ActKind::kKill, 2, kFaultNs, SIGKILL}));
+}
+
 TEST(PlanActs, AKindThatSaysKilledSufficesWhereNobodyLooked) {
   EXPECT_THAT(PlanActs(Hit("kill"))[1], ElementsAre(Act{ActKind::kKill, 2, kFaultNs, SIGKILL}));
 }
