@@ -116,17 +116,17 @@ Result<ReplayOutcome> Replay::Run() {
   for (OneRank& rank : ranks_) rank.child.ledger().StartAt(timeline_.start);
   events_.Start(timeline_.start);
 
-  bool interrupted = false;
+  bool cut_short = false;
   for (;;) {
     const Instant now = MonotonicNow();
     TRY(Tick(now));
     if (Over(now)) break;
     if (WaitOneTick(kTick)) {
-      interrupted = true;
+      cut_short = !AllMade();
       break;
     }
   }
-  return ReplayOutcome{timeline_.start, stall_told_, progress_, interrupted};
+  return ReplayOutcome{timeline_.start, stall_told_, progress_, cut_short};
 }
 
 void Replay::End() {

@@ -38,7 +38,7 @@ struct ReplayOutcome {
   Instant start;
   std::optional<Instant> stall;  // the last progress before the ring stood still
   ProgressWatch progress;
-  bool interrupted = false;  // by a signal, before the hold was over
+  bool cut_short = false;  // by a signal, before everything recorded had happened
 };
 
 class Replay {

@@ -97,6 +97,11 @@ int RunReplayCommand(const ReplayCommandOptions& options) {
   report.ranks = static_cast<int>(recording->ranks.size());
   const Status written = WriteReport(report, options);
   if (!written.ok()) return Complain(kExitFailed, written.error());
+  if (outcome->cut_short) {
+    return Complain(kExitFailed, {ErrorCode::kUnavailable,
+                                  "told to end before the recording was over; the "
+                                  "report is of what was seen until then"});
+  }
   if (outcome->stall && !report.verdict) {
     return Complain(kExitFailed, {ErrorCode::kTimeout, "the ring stood still and no verdict came"});
   }

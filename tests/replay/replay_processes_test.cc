@@ -171,6 +171,20 @@ TEST_F(ReplayProcesses, AReaderThatHasSeenEnoughCostsNeitherReportNorTidiness) {
   EXPECT_FALSE(fs::exists(folder_ + "/run"));
 }
 
+TEST_F(ReplayProcesses, AReplayThatIsCutShortDoesNotPassForOneWithoutAStall) {
+  Record(R"({"fault":null})", kHangs);
+  std::ofstream(folder_ + "/rank1.jsonl", std::ios::app)
+      << R"({"t":1000000060000000000,"tid":7,"thr":"train","op":"start","id":99,)"
+      << R"("type":"ProxyCtrl","parent":0})"
+      << "\n";  // a minute later
+  Program ring({"--replay", folder_, "--plugin", FAKE_PROFILER, "--events", "-", "--run-dir",
+                folder_ + "/run"});
+  ASSERT_TRUE(ring.Says(R"("event":"start")")) << ring.text();
+  ring.Signal(SIGTERM);
+  EXPECT_EQ(ring.Wait(), 1);
+  EXPECT_THAT(ring.text(), HasSubstr("told to end before the recording was over"));
+}
+
 TEST_F(ReplayProcesses, ATerminalThatGoesAwayEndsItInOrder) {
   Record(R"({"fault":null})", kHangs);
   Program ring(Arguments({"--hold-ms", "0"}));
