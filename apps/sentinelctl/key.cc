@@ -5,17 +5,14 @@
 #include <memory>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.h"
 #include "command_line.h"
 #include "ctl/key_folder.h"
 #include "ctl/table.h"
+#include "wire/json_text.h"
 
 namespace sentinel {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 struct KeyAsked {
   std::string folder = "/etc/gpu-sentinel/keys";

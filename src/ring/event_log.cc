@@ -5,21 +5,18 @@
 #include <cstring>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "ring/report_file.h"
+#include "wire/json_text.h"
 
 namespace sentinel {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // Milliseconds of CLOCK_MONOTONIC, to the microsecond.
 double Millis(Instant when) {
   return std::round(static_cast<double>(when.since_boot.count()) / 1e3) / 1e3;
 }
 
-std::string Line(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
-}
+std::string Line(const OrderedJson& json) { return Dump(json) + "\n"; }
 
 }  // namespace
 
@@ -29,7 +26,7 @@ void EventLog::Close::operator()(std::FILE* file) const {
 
 Result<EventLog> EventLog::Open(const std::string& path) {
   if (path.empty()) return EventLog(nullptr);
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "we");
+  std::FILE* file = path == kStandardOutput ? stdout : std::fopen(path.c_str(), "we");
   if (file == nullptr) return Error{ErrorCode::kIo, path + ": " + std::strerror(errno)};
   return EventLog(file);
 }

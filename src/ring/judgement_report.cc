@@ -5,21 +5,15 @@
 #include <tuple>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "wire/json_text.h"
 
 namespace sentinel {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // What a stall is named by.
 using StallName = std::pair<CommKey, uint64_t>;
 
 StallName NameOf(const Verdict& verdict) { return {verdict.comm, verdict.epoch}; }
-
-OrderedJson TextOrNull(const std::string& text) {
-  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
-}
 
 OrderedJson EdgeJson(const std::optional<Edge>& edge) {
   if (!edge) return nullptr;

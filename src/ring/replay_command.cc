@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "progress/comm_watch.h"
 #include "ring/first_mismatch.h"
 #include "ring/judge.h"
 #include "ring/judgement_report.h"
@@ -47,10 +48,8 @@ std::vector<Judge::Node> NodesOf(const RunDir& run_dir) {
 }
 
 Status WriteReport(const JudgementReport& report, const ReplayCommandOptions& options) {
-  std::FILE* for_people = ForPeople(options.json_path, options.events_path);
-  std::fputs(ReportText(report).c_str(), for_people);
-  std::fflush(for_people);
-  return WriteReportFile(options.json_path, ReportJson(report));
+  TRY(WriteReportFile(options.json_path, ReportJson(report)));
+  return SayTo(ForPeople(options.json_path, options.events_path), ReportText(report));
 }
 
 }  // namespace
@@ -67,6 +66,9 @@ int RunReplayCommand(const ReplayCommandOptions& options) {
   if (!plugin.ok()) return Complain(kExitUnusable, plugin.error());
   Result<EventLog> events = EventLog::Open(options.events_path);
   if (!events.ok()) return Complain(kExitUnusable, events.error());
+  if (const Status writable = WriteReportFile(options.json_path, ""); !writable.ok()) {
+    return Complain(kExitUnusable, writable.error());
+  }
   Result<RunDir> run_dir =
       RunDir::Create(options.run_dir, static_cast<int>(recording->ranks.size()));
   if (!run_dir.ok()) return Complain(kExitFailed, run_dir.error());
@@ -103,7 +105,14 @@ int RunReplayCommand(const ReplayCommandOptions& options) {
                                   "report is of what was seen until then"});
   }
   if (outcome->stall && !report.verdict) {
-    return Complain(kExitFailed, {ErrorCode::kTimeout, "the ring stood still and no verdict came"});
+    const WatchOptions watch;
+    return Complain(
+        kExitFailed,
+        {ErrorCode::kTimeout,
+         "the ring stood still and no verdict came; a communicator that has not finished " +
+             std::to_string(watch.warmup_operations) + " operations is judged after " +
+             std::to_string(ToMillis(watch.warmup_limit) / 1000) +
+             " s (--hold-ms holds on so long)"});
   }
   return kExitDone;
 }

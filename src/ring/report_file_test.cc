@@ -24,6 +24,17 @@ TEST(ReportFile, OnStandardOutputItIsAlone) {
   testing::internal::CaptureStdout();
   EXPECT_TRUE(WriteReportFile("-", "{}\n").ok());
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "{}\n");
+}
+
+TEST(ReportFile, WhatDoesNotGetOutIsNoSuccess) {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  EXPECT_FALSE(SayTo(full, "rank 2\n").ok());
+  std::fclose(full);
+  EXPECT_FALSE(WriteReportFile("/dev/full", "{}\n").ok());
+}
+
+TEST(ReportFile, PeopleReadWhereNoProgramDoes) {
   EXPECT_EQ(ForPeople("-", ""), stderr);
   EXPECT_EQ(ForPeople("", "-"), stderr);
   EXPECT_EQ(ForPeople("report.json", ""), stdout);

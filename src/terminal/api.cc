@@ -6,24 +6,21 @@
 #include <charconv>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.h"
 #include "terminal/page.h"
+#include "wire/json_text.h"
 #include "wire/talk_json.h"
 #include "wire/terminal_json.h"
 
 namespace sentinel {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
 using Responder = std::unique_ptr<HttpResponder>;
 
 constexpr size_t kIdBytesMax = 128;
 
 HttpResponse Answer(int status, const OrderedJson& json) {
-  HttpResponse response =
-      JsonResponse(status, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  HttpResponse response = JsonResponse(status, Dump(json));
   response.headers["Cache-Control"] = "no-store";
   return response;
 }

@@ -1,13 +1,10 @@
 #include "terminal/status_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "wire/json_text.h"
 #include "wire/terminal_json.h"
 
 namespace sentinel {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 double Millis(Duration d) {
   auto whole = std::chrono::floor<std::chrono::microseconds>(d);
@@ -16,10 +13,6 @@ double Millis(Duration d) {
 OrderedJson MonoMillis(std::optional<Instant> at) {
   return at ? OrderedJson(Millis(at->since_boot)) : OrderedJson(nullptr);
 }
-OrderedJson TextOrNull(const std::string& text) {
-  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
-}
-
 const char* KindName(LookKind kind) {
   switch (kind) {
     case LookKind::kIdle:
@@ -133,7 +126,7 @@ std::string WriteStatus(const StatusView& view, StatusExtent extent) {
       json["history"].push_back(HistoryJson(entry));
     }
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Dump(json);
 }
 
 }  // namespace sentinel

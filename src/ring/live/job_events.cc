@@ -3,21 +3,17 @@
 #include <cmath>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
+#include "wire/json_text.h"
 
 namespace sentinel {
 namespace {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // Milliseconds of CLOCK_MONOTONIC, to the microsecond.
 double Millis(Instant when) {
   return std::round(static_cast<double>(when.since_boot.count()) / 1e3) / 1e3;
 }
 
-std::string Line(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
-}
+std::string Line(const OrderedJson& json) { return Dump(json) + "\n"; }
 
 // As incidents tell it.
 std::string CommId(uint64_t id) {

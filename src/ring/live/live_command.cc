@@ -60,15 +60,6 @@ Result<LiveJobOptions> OptionsOf(const LiveCommandOptions& command) {
 Status WriteReport(const LiveOutcome& outcome, const LiveCommandOptions& options) {
   const double seconds = std::chrono::duration<double>(outcome.took).count();
   const double pace = seconds > 0 ? static_cast<double>(outcome.iterations) / seconds : 0;
-  std::FILE* for_people = ForPeople(options.json_path, options.events_path);
-  std::fprintf(for_people,
-               "%d ranks, %s: %llu iterations in %.1f s (%.2f a second), %llu operations verified, "
-               "%llu elements wrong\n",
-               options.ranks, options.transport.c_str(),
-               static_cast<unsigned long long>(outcome.iterations), seconds, pace,
-               static_cast<unsigned long long>(outcome.operations),
-               static_cast<unsigned long long>(outcome.elements_wrong));
-  std::fflush(for_people);
   nlohmann::ordered_json json{{"ranks", options.ranks},
                               {"layout", options.layout},
                               {"transport", options.transport},
@@ -79,7 +70,16 @@ Status WriteReport(const LiveOutcome& outcome, const LiveCommandOptions& options
                               {"operations", outcome.operations},
                               {"elements_wrong", outcome.elements_wrong},
                               {"finished", outcome.finished}};
-  return WriteReportFile(options.json_path, json.dump(2) + "\n");
+  TRY(WriteReportFile(options.json_path, json.dump(2) + "\n"));
+  char words[256];
+  std::snprintf(
+      words, sizeof words,
+      "%d ranks, %s: %llu iterations in %.1f s (%.2f a second), %llu operations verified, "
+      "%llu elements wrong\n",
+      options.ranks, options.transport.c_str(), static_cast<unsigned long long>(outcome.iterations),
+      seconds, pace, static_cast<unsigned long long>(outcome.operations),
+      static_cast<unsigned long long>(outcome.elements_wrong));
+  return SayTo(ForPeople(options.json_path, options.events_path), words);
 }
 
 }  // namespace
@@ -89,6 +89,9 @@ int RunLiveCommand(const LiveCommandOptions& options) {
   if (!job_options.ok()) return Complain(kExitUnusable, job_options.error());
   Result<EventLog> log = EventLog::Open(options.events_path);
   if (!log.ok()) return Complain(kExitUnusable, log.error());
+  if (const Status writable = WriteReportFile(options.json_path, ""); !writable.ok()) {
+    return Complain(kExitUnusable, writable.error());
+  }
   Result<RunDir> run_dir = RunDir::Create(options.run_dir, options.nodes);
   if (!run_dir.ok()) return Complain(kExitFailed, run_dir.error());
   if (options.keep) run_dir->Keep();
