@@ -5,16 +5,15 @@
 option(SENTINEL_BATCHES "Compile the files of a target several at a time" ON)
 set(SENTINEL_BATCH_SIZE 8)
 
-# Sets `result` to what is to be compiled for `target`, once it exists, instead of these files (relative to the current folder).
-function(sentinel_batch result target)
+# Gives `target` these files of the current folder.
+function(sentinel_sources target)
   list(LENGTH ARGN count)
   if(NOT SENTINEL_BATCHES OR count EQUAL 1)
-    set(${result} ${ARGN} PARENT_SCOPE)
+    target_sources(${target} PRIVATE ${ARGN})
     return()
   endif()
   # As many as are needed, and all of one size.
   math(EXPR batches "(${count} + ${SENTINEL_BATCH_SIZE} - 1) / ${SENTINEL_BATCH_SIZE}")
-  set(compiled)
   foreach(batch RANGE 1 ${batches})
     math(EXPR first "${count} * (${batch} - 1) / ${batches}")
     math(EXPR size "${count} * ${batch} / ${batches} - ${first}")
@@ -26,7 +25,8 @@ function(sentinel_batch result target)
     endforeach()
     set(together ${CMAKE_CURRENT_BINARY_DIR}/batches/${target}_${batch}.cc)
     file(CONFIGURE OUTPUT ${together} CONTENT "${includes}" @ONLY)
-    list(APPEND compiled ${together})
+    target_sources(${target} PRIVATE ${together})
   endforeach()
-  set(${result} ${compiled} PARENT_SCOPE)
+  # Without the place of the clone in them, so that a second one finds the first one's compilations.
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
 endfunction()
