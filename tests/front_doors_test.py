@@ -52,8 +52,12 @@ class FrontDoors(unittest.TestCase):
         file.touch()
         for program in ("accept.py", "soak.py"):
             self.refused(program, f"--evidence {file}: that is no folder", "--evidence", file)
-        (self.folder / "site-1").mkdir()
-        self.refused("accept.py", f"--evidence {self.folder}: an earlier run's folders are in it", "--evidence", self.folder)
+        (self.folder / "notes").mkdir()
+        self.refused("accept.py", "--short runs one after the other, without --jobs", "--evidence", self.folder, "--short", "--jobs", "2")
+        for earlier in ("site-1", "net-oneway-ib"):
+            (self.folder / earlier).mkdir()
+            self.refused("accept.py", f"--evidence {self.folder}: an earlier run's folders are in it", "--evidence", self.folder)
+            (self.folder / earlier).rmdir()
 
     def test_evidence_may_be_named_from_where_one_stands(self):
         asks = ("import sys; sys.path.insert(0, sys.argv.pop(1)); import accept\n"

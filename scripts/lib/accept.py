@@ -155,6 +155,11 @@ def plan(options):
     return rows
 
 
+def earlier(entry):
+    """Whether a run has made it: a site's folder, or that of a row that ran beside others."""
+    return entry.is_dir() and (entry.name.startswith("site-") or entry.name.rpartition("-")[0] in KINDS)
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/accept", description="Runs every kind of fault and of harmless pause in a live ring and prints one table.",
@@ -184,7 +189,7 @@ def arguments():
         parser.error(why)
     if options.evidence:
         options.evidence = options.evidence.resolve()  # daemons have their sockets there
-    if options.evidence and options.evidence.is_dir() and any(entry.is_dir() for entry in options.evidence.iterdir()):
+    if options.evidence and options.evidence.is_dir() and any(map(earlier, options.evidence.iterdir())):
         parser.error(f"--evidence {options.evidence}: an earlier run's folders are in it")
     if options.short and options.jobs > 1:
         parser.error("--short runs one after the other, without --jobs")

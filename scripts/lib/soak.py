@@ -5,8 +5,8 @@ What the sender was promised (answered 200), what the terminals did, and what th
 announced twice, nothing forged taken.
 """
 import argparse
-import multiprocessing
 import math
+import multiprocessing
 import os
 import pathlib
 import shutil
