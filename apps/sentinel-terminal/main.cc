@@ -111,9 +111,8 @@ int main(int argc, char** argv) {
   app.add_flag("--demo", demo, "Allow the published sample key, which everybody knows");
   ManualNotes notes;
   notes.purpose = "the lamp and the voice on the data-centre floor";
-  notes.files = {
-      {arguments.config, "configuration; every key is in docs/formats/terminal.md"},
-      {"/etc/gpu-sentinel/keys/terminal.key", "key and secret it shares with its gateway"}};
+  notes.files = {{arguments.config, "configuration; every key is in docs/formats/terminal.md"},
+                 {"/etc/gpu-sentinel/keys/*.key", "keys and secrets it shares with its gateway"}};
   if (const auto code = ReadArguments(&app, argc, argv, &arguments, std::move(notes))) return *code;
   StartLog(kName, arguments.log_level);
   const Status ran = Run(arguments, demo ? SampleKey::kAllowed : SampleKey::kRefused);
