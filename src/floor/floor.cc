@@ -103,8 +103,11 @@ Floor::Press Floor::Pressed(Instant now) {
 
 void Floor::Mute(Instant until, Instant now) {
   EndMute(now);
-  until = std::min(until, now + options_.mute);
-  if (until <= now || (muted_until_ && *muted_until_ >= until)) return;
+  if (!muted_until_ || *muted_until_ < until) SettleMute(until, now);
+}
+
+void Floor::SettleMute(Instant until, Instant now) {
+  if (until <= now) return;
   if (!muted_until_) mute_break_.reset();
   muted_until_ = until;
 }

@@ -24,6 +24,7 @@ struct FloorOptions {
   bool gateway_expected = false;
   // While muted not even a new P0 is heard.
   bool strict_mute = false;
+  // Of a press, until the gateway has been told of it and says how long it is.
   Duration mute = std::chrono::minutes(15);
   Duration blind_after = std::chrono::seconds(15);
   Duration green = std::chrono::seconds(10);
@@ -52,6 +53,8 @@ class Floor {
   // What the gateway remembers of a press that we have forgotten, or a mute by command: the longer
   // of it and our own stands.
   void Mute(Instant until, Instant now);
+  // What the gateway makes of a press that it has been told of: its word stands, not ours.
+  void SettleMute(Instant until, Instant now);
   // By command. What still burns is told by the gateway.
   void Unmute();
   // Nothing that has come is said any further.

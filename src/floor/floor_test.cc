@@ -273,14 +273,30 @@ TEST(Floor, LeavesTheReminderToAGatewayThatIsThere) {
   EXPECT_THAT(world.heard, IsEmpty());
 }
 
-TEST(Floor, TheLongerOfTwoMutesStandsAndNoneIsLongerThanAPress) {
+TEST(Floor, TheLongerOfTwoMutesStands) {
   World world;
   world.floor().Mute(world.now + minutes(5), world.now);
   EXPECT_EQ(world.floor().muted_until(), world.now + minutes(5));
   world.floor().Mute(world.now + minutes(2), world.now);
   EXPECT_EQ(world.floor().muted_until(), world.now + minutes(5));
   world.floor().Mute(world.now + minutes(60), world.now);
-  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(15));
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(60));
+  world.floor().Mute(world.now, world.now);
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(60));
+}
+
+TEST(Floor, APressIsAsLongAsTheGatewaySays) {
+  World world;
+  world.Send("a", Severity::kP0);
+  world.Press();
+  world.heard.clear();
+  world.floor().SettleMute(world.now + minutes(2), world.now);
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(2));
+  world.Run(minutes(2) + seconds(1));
+  EXPECT_FALSE(world.floor().muted_until().has_value());
+  EXPECT_THAT(world.heard, ElementsAre("节点 a"));
+  world.floor().SettleMute(world.now + minutes(20), world.now);
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(20));
 }
 
 TEST(Floor, AMuteByCommandStopsInTheMiddleAndItsEndIsAtOnce) {

@@ -35,7 +35,10 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
                                     press->pressed.value_or(now.wall), now);
   spdlog::info("event=ack terminal={} acknowledged={}", LogValue(press->terminal), count);
   deps.turn();
-  responder->Send(JsonResponse(200, Dump(OrderedJson{{"acknowledged", count}})));
+  OrderedJson answer{{"acknowledged", count}};
+  const int64_t muted_for_ms = ToMillis(deps.book.MuteLeft(press->terminal, now.mono));
+  if (muted_for_ms > 0) answer["muted_for_ms"] = muted_for_ms;
+  responder->Send(JsonResponse(200, Dump(answer)));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "http/config_address.h"
 #include "incident/speech_text.h"
 #include "signal/terminal_driver.h"
+#include "wire/talk_json.h"
 
 namespace sentinel {
 namespace {
@@ -176,7 +177,7 @@ Result<std::chrono::minutes> TimeOfDay(const std::string& text) {
 void ReadVoice(TomlReader* reader, GatewayConfig* config) {
   IncidentPolicy& policy = config->incidents;
   reader->Millis("hold_ms", &policy.voice_hold);
-  reader->Millis("mute_ms", &policy.mute, 1);
+  reader->Millis("mute_ms", &policy.mute, 1, ToMillis(kMutedForMax));
   reader->Flag("strict_mute", &policy.strict_mute);
   reader->Parsed("quiet_from", TimeOfDay, &config->quiet_from);
   reader->Parsed("quiet_until", TimeOfDay, &config->quiet_until);

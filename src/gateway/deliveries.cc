@@ -209,10 +209,9 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
 // A terminal that was started anew has forgotten that somebody pressed its button.
 std::string Deliveries::PingBody(const std::string& name) const {
   const bool by_command = terminals_.at(name).tell_mute;
-  auto muted = book_.mutes().find(name);
-  if (muted == book_.mutes().end()) return by_command ? R"({"muted_for_ms":0})" : "{}";
-  const Duration left = muted->second.mono - MonotonicNow() - kMuteMargin;
-  if (left <= Duration(0)) return "{}";
+  if (!book_.mutes().contains(name)) return by_command ? R"({"muted_for_ms":0})" : "{}";
+  const Duration left = book_.MuteLeft(name, MonotonicNow());
+  if (left == Duration(0)) return "{}";
   nlohmann::json body{{"muted_for_ms", ToMillis(left)}};
   if (by_command) body["hush"] = true;
   return body.dump();

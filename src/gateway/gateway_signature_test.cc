@@ -140,7 +140,9 @@ TEST_F(GatewayTest, APressMutesItsTerminalAndARestartDoesNotEndThat) {
   press.path = "/api/v1/ack";
   press.body = R"({"terminal":"hall-1","pressed_at":")" + FormatRfc3339(WallNow()) + "\"}";
   AddSignatureV2(&press, kGatewayAudience, {{kKey, kSecret}}, WallNow().since_epoch.count());
-  ASSERT_EQ(Fetch(press).status, 200);
+  const HttpResponse taken = Fetch(press);
+  ASSERT_EQ(taken.status, 200);
+  EXPECT_NEAR(Json::parse(taken.body)["muted_for_ms"].get<double>(), 15 * 60 * 1000, 5000);
   auto muted_until = [&] {
     return Json::parse(Get("/api/v1/terminals").body)["terminals"][0]["muted_until_at"];
   };

@@ -123,6 +123,8 @@ class IncidentBook {
 
   // Until when a terminal is silent, by its name; those that are not are absent.
   const std::map<std::string, Moment>& mutes() const { return mutes_; }
+  // How much of that the terminal itself is to be silent for; 0: it is not muted.
+  Duration MuteLeft(const std::string& terminal, Instant now) const;
   // From an earlier process; one that is over has no effect.
   void Mute(const std::string& terminal, WallTime until, Moment now);
   // By somebody's command; never longer than a press of the button would mute.

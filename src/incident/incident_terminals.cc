@@ -99,6 +99,12 @@ void IncidentBook::Mute(const std::string& terminal, WallTime until, Moment now)
   actions_.mutes_changed = true;
 }
 
+Duration IncidentBook::MuteLeft(const std::string& terminal, Instant now) const {
+  auto muted = mutes_.find(terminal);
+  if (muted == mutes_.end()) return Duration(0);
+  return std::max<Duration>(muted->second.mono - now - kMuteMargin, Duration(0));
+}
+
 void IncidentBook::MuteAs(const Actor& actor, const std::string& terminal, WallTime until,
                           Moment now) {
   Mute(terminal, until, now);

@@ -7,13 +7,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "wire/talk_json.h"
+
 namespace sentinel {
 
 GatewayLink::GatewayLink(boost::asio::io_context& io, const SignedClientOptions& gateway,
-                         std::string terminal, LinkPace pace)
+                         std::string terminal, OnMute on_mute, LinkPace pace)
     : gateway_(gateway.endpoint),
       client_(io, gateway),
       terminal_(std::move(terminal)),
+      on_mute_(std::move(on_mute)),
       pace_(pace),
       retry_(io) {}
 
@@ -54,6 +57,9 @@ void GatewayLink::Answered(uint64_t press, const HttpOutcome& outcome) {
     spdlog::info("event=ack_delivered gateway={} attempts={}", gateway_.ToString(), attempts_);
     body_.reset();
     last_error_.clear();
+    // A gateway of another make may not say, and then it is as long as we think.
+    const PingBody said = ParsePing(outcome.response->body);
+    if (said.muted_for) on_mute_(*said.muted_for);
     return;
   }
   last_error_ = outcome.response.ok()

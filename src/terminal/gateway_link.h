@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,8 +29,11 @@ struct LinkPace {
 
 class GatewayLink {
  public:
+  // How long the gateway says that the newest press mutes, from now on.
+  using OnMute = std::function<void(Duration left)>;
+
   GatewayLink(boost::asio::io_context& io, const SignedClientOptions& gateway, std::string terminal,
-              LinkPace pace = {});
+              OnMute on_mute, LinkPace pace = {});
   ~GatewayLink();
   GatewayLink(const GatewayLink&) = delete;
   GatewayLink& operator=(const GatewayLink&) = delete;
@@ -49,6 +53,7 @@ class GatewayLink {
   Endpoint gateway_;
   SignedClient client_;
   std::string terminal_;
+  OnMute on_mute_;
   LinkPace pace_;
   boost::asio::steady_timer retry_;
   std::optional<std::string> body_;

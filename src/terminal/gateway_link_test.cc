@@ -24,7 +24,7 @@ class Gateway {
         HttpServer::Listen(io, Endpoint{"127.0.0.1", port, false}, {},
                            [this](HttpRequest request, std::unique_ptr<HttpResponder> responder) {
                              heard.push_back(std::move(request));
-                             responder->Send(TextResponse(status, ""));
+                             responder->Send(TextResponse(status, answer));
                            });
     CHECK(made.ok());
     server_ = std::move(made).value();
@@ -32,6 +32,7 @@ class Gateway {
   Endpoint endpoint() const { return {"127.0.0.1", server_->port(), false}; }
 
   int status = 200;
+  std::string answer;
   std::vector<HttpRequest> heard;
 
  private:
@@ -43,11 +44,12 @@ SignedClientOptions At(const Endpoint& gateway) {
 }
 
 const LinkPace kQuick{milliseconds(5), milliseconds(20)};
+const auto kWhateverItMutes = [](Duration) {};
 
 TEST(GatewayLink, TellsTheGatewaySigned) {
   boost::asio::io_context io;
   Gateway gateway(io);
-  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kQuick);
+  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kWhateverItMutes, kQuick);
   link.Acknowledge({"a", "b"}, WallTime{milliseconds(1'755'419'400'250)});
   ASSERT_TRUE(RunUntil(io, [&] { return !link.pending(); }));
   ASSERT_EQ(gateway.heard.size(), 1u);
@@ -73,7 +75,7 @@ TEST(GatewayLink, TriesAgainUntilTheGatewayHasHeard) {
   boost::asio::io_context io;
   Gateway gateway(io);
   gateway.status = 503;
-  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kQuick);
+  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kWhateverItMutes, kQuick);
   link.Acknowledge({"a"}, WallNow());
   ASSERT_TRUE(RunUntil(io, [&] { return gateway.heard.size() >= 4; }));
   EXPECT_TRUE(link.pending());
@@ -89,7 +91,7 @@ TEST(GatewayLink, APressOutlivesAGatewayThatIsNotThere) {
     Gateway gone(io);
     endpoint = gone.endpoint();
   }
-  GatewayLink link(io, At(endpoint), "hall-1", kQuick);
+  GatewayLink link(io, At(endpoint), "hall-1", kWhateverItMutes, kQuick);
   link.Acknowledge({"a"}, WallNow());
   ASSERT_TRUE(RunUntil(io, [&] { return link.attempts() >= 3; }));
   Gateway back(io, endpoint.port);
@@ -101,7 +103,7 @@ TEST(GatewayLink, TheNewestPressIsTheOneThatIsTold) {
   boost::asio::io_context io;
   Gateway gateway(io);
   gateway.status = 500;
-  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kQuick);
+  GatewayLink link(io, At(gateway.endpoint()), "hall-1", kWhateverItMutes, kQuick);
   link.Acknowledge({"a"}, WallNow());
   ASSERT_TRUE(RunUntil(io, [&] { return !gateway.heard.empty(); }));
   link.Acknowledge({"a", "b"}, WallNow());
@@ -109,6 +111,21 @@ TEST(GatewayLink, TheNewestPressIsTheOneThatIsTold) {
   ASSERT_TRUE(RunUntil(io, [&] { return !link.pending(); }));
   auto body = nlohmann::json::parse(gateway.heard.back().body);
   EXPECT_EQ(body["incidents"].size(), 2u);
+}
+
+TEST(GatewayLink, TellsHowLongTheGatewaySaysThatItMutes) {
+  boost::asio::io_context io;
+  Gateway gateway(io);
+  std::vector<Duration> mutes;
+  GatewayLink link(
+      io, At(gateway.endpoint()), "hall-1", [&](Duration left) { mutes.push_back(left); }, kQuick);
+  for (const char* answer : {R"({"acknowledged":1})", "", R"({"muted_for_ms":"long"})",
+                             R"({"acknowledged":1,"muted_for_ms":60000})"}) {
+    gateway.answer = answer;
+    link.Acknowledge({"a"}, WallNow());
+    ASSERT_TRUE(RunUntil(io, [&] { return !link.pending(); }));
+  }
+  EXPECT_EQ(mutes, std::vector<Duration>{seconds(60)});
 }
 
 }  // namespace

@@ -41,6 +41,28 @@ TEST_F(TerminalTest, APressSilencesTellsTheGatewayAndShowsSteadyRed) {
   EXPECT_EQ(StateOf(Send(P0(), "m2", "i1", "2")), "muted");
 }
 
+TEST_F(TerminalTest, APressIsAsLongAsItsGatewaySays) {
+  auto gateway = HttpServer::Listen(
+      io_, Endpoint{"127.0.0.1", 0, false}, {},
+      [&](const HttpRequest& /*request*/, std::unique_ptr<HttpResponder> out) {
+        out->Send(JsonResponse(200, R"({"acknowledged":1,"muted_for_ms":120000})"));
+      });
+  ASSERT_TRUE(gateway.ok());
+  TerminalConfig config;
+  config.gateway = Endpoint{"127.0.0.1", (*gateway)->port(), false};
+  Start(config);
+  Send(P0(), "m1", "i1");
+  HttpRequest press;
+  press.method = "POST";
+  press.path = "/api/v1/ack";
+  ASSERT_EQ(Fetch(press).status, 200);
+  ASSERT_TRUE(RunUntil(io_, [&] { return StatusNow()["gateway"]["ack_pending"] == false; }));
+  const std::optional<WallTime> until =
+      ParseRfc3339(StatusNow()["muted_until_at"].get<std::string>());
+  ASSERT_TRUE(until.has_value());
+  EXPECT_LE(until->since_epoch - WallNow().since_epoch, std::chrono::seconds(120));
+}
+
 TEST_F(TerminalTest, APressWithNothingOpenAcknowledgesNothing) {
   Start();
   HttpRequest press;

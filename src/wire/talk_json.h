@@ -19,7 +19,7 @@ namespace sentinel {
 
 constexpr size_t kPressIncidentsMax = 1024;  // named by one press; beyond: refused
 constexpr size_t kBootIdBytesMax = 64;       // printable ASCII without ' ', ',' and ';'
-constexpr Duration kMutedForMax = std::chrono::hours(24);  // no mute is near as long
+constexpr Duration kMutedForMax = std::chrono::hours(24);  // no mute is longer
 
 // POST /api/v1/ack of a terminal.
 struct PressBody {
@@ -30,8 +30,8 @@ struct PressBody {
 // kInvalidArgument with what is expected.
 Result<PressBody> ParsePress(std::string_view body);
 
-// POST /api/v1/ping of a gateway. Fields are added with time, so what is not understood, or is not
-// what it should be, is passed over.
+// POST /api/v1/ping of a gateway, and its answer to a press. Fields are added with time, so what is
+// not understood, or is not what it should be, is passed over.
 struct PingBody {
   std::optional<Duration> muted_for;  // 0: not at all; at most kMutedForMax
   bool hush = false;                  // only with a mute
