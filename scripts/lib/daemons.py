@@ -166,12 +166,19 @@ spool_dir = {toml_string(self.directory / f"spool-{host}")}
                 get_json(self.terminal_url + "/api/v1/status")
                 with urllib.request.urlopen(self.gateway_url + "/readyz", timeout=2):
                     pass
-                agents = get_json(self.gateway_url + "/api/v1/agents").get("agents", [])
-                if sum(bool(agent.get("connected")) for agent in agents) >= len(self.agents):
+                if sum(bool(agent.get("connected")) for agent in self.agents_known()) >= len(self.agents):
                     return
             if time.monotonic() > deadline:
                 raise DemoError(f"the daemons did not get ready within {READY_WITHIN_S} s; their logs are in {self.directory}")
             time.sleep(0.05)
+
+    def agents_known(self):
+        return get_json(self.gateway_url + "/api/v1/agents").get("agents", [])
+
+    def boards_watched(self):
+        with contextlib.suppress(OSError, ValueError):
+            return sum(agent.get("boards", 0) for agent in self.agents_known())
+        return 0
 
     def incidents(self):
         with contextlib.suppress(OSError, ValueError):

@@ -13,7 +13,8 @@ SLOW_FOR_S = 15
 GREEN_WITHIN_S = 15
 GREEN_FOR_S = 10
 ITERATIONS_MIN = 12   # and as many operations as a late rank's rule asks for
-UNSEEN_MAX = 10       # operations of a communicator that teach nothing: its first, and those from before its agent found it
+UNTAUGHT = 4          # operations of a communicator that teach nothing: its first
+FORGOTTEN_WITHIN_S = 5
 DRAINED_WITHIN_S = 10
 GOES_ON_WITHIN_S = 6  # after a pause: a shorter watch would not see that the job trains again
 MOVED_WITHIN_S = 5
@@ -26,6 +27,7 @@ class LiveJob:
         self.site, self.timeline, self.fault = site, timeline, fault
         self.patience, self.voice, self.heal_after = patience, voice, heal_after
         self.recovery = None
+        self.forget_the_last()
         self.ring = RingProgram(build, [
             "--train", "--ranks", fault.ranks, "--nodes", len(site.hosts), "--layout", fault.layout, "--transport", fault.transport,
             "--compute-ms", compute_ms, "--run-dir", site.boards, *fault.arguments()], log_path)
@@ -68,22 +70,34 @@ class LiveJob:
             return "the job did not go on"
         return ""
 
+    def forget_the_last(self):
+        """Until no board of an earlier job at this site would be counted as one of ours."""
+        deadline = time.monotonic() + FORGOTTEN_WITHIN_S
+        while self.site.boards_watched() > 0 and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     def learn(self):
         """Until the job has a history by which a late rank can be judged."""
         if self.fault.kind == "first-iteration":
             return
         deadline = time.monotonic() + HISTORY_WITHIN_S
-        iterations_min = ITERATIONS_MIN
-        if self.fault.layout == "mixed":  # a rank's communicators have one operation an iteration each
-            iterations_min = max(iterations_min, self.site.late_history_min + UNSEEN_MAX)
+        nothing = {"iterations": 0, "operations": 0}
+        unseen = None  # what was done before the agents had found every rank
         while True:
             self.ring.check_alive()
-            healthy = self.ring.last("healthy") or {"iterations": 0, "operations": 0}
-            known = healthy["operations"] >= self.site.late_history_min + 4 and healthy["iterations"] >= iterations_min
-            if known or time.monotonic() > deadline:
+            healthy = self.ring.last("healthy") or nothing
+            if unseen is None and self.site.boards_watched() >= self.fault.ranks:
+                unseen = healthy
+            if time.monotonic() > deadline or (unseen and self.taught_by(healthy, unseen)):
                 break
             time.sleep(0.02)
         self.timeline.say("healthy", "green", f"{healthy['iterations']} iterations, {healthy['operations']} operations verified")
+
+    def taught_by(self, healthy, unseen):
+        history_min = self.site.late_history_min + UNTAUGHT
+        if self.fault.layout == "mixed":  # a rank's communicators have one operation an iteration each
+            return healthy["iterations"] - unseen["iterations"] >= history_min
+        return healthy["iterations"] >= ITERATIONS_MIN and healthy["operations"] - unseen["operations"] >= history_min
 
     def tell(self):
         fault = self.ring.first("fault")

@@ -12,6 +12,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kFindEvery = seconds(1);
+// What has just come has had time to be finished; a folder in which something comes all the time is
+// not gone through all the time.
+constexpr Duration kFindSoon = milliseconds(50);
+constexpr Duration kFindGap = milliseconds(250);
 constexpr Duration kAliveEvery = milliseconds(100);
 constexpr Duration kOrderEvery = milliseconds(250);
 constexpr Duration kInventoryEvery = milliseconds(100);
@@ -41,7 +45,11 @@ NodeWatch::~NodeWatch() = default;
 
 std::vector<UpMessage> NodeWatch::Scan(Instant now) {
   std::vector<UpMessage> digests;
-  if (!found_at_ || now - *found_at_ >= kFindEvery) {
+  if (finder_.FolderChanged() && find_at_) {
+    find_at_ = std::min(*find_at_, std::max(now + kFindSoon, found_at_ + kFindGap));
+  }
+  if (!find_at_ || now >= *find_at_) {
+    find_at_ = now + kFindEvery;
     Find(now);
     Sweep(now);
   }

@@ -80,7 +80,8 @@ class NodeWatch {
   std::vector<LearnedProcess> unclaimed_;
   std::vector<std::byte> buffer_;  // one whole board, shared by all reads
   int full_reads_left_ = 0;
-  std::optional<Instant> found_at_;
+  Instant found_at_;
+  std::optional<Instant> find_at_;  // when boards are next looked for
   std::optional<Instant> alive_at_;
   std::optional<Instant> remembered_at_;
   std::optional<ProcessTree> tree_;

@@ -173,6 +173,24 @@ TEST_F(NodeWatchTest, AHangIsToldWithTheBoardsOwnEvidence) {
   EXPECT_GE(digests[0].history.operations, 6u);
 }
 
+TEST_F(NodeWatchTest, ABoardIsFoundSoonAfterItHasAppeared) {
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(proc.root() / "shm", old);
+  Run(milliseconds(20), {});
+  Run(milliseconds(400), {});
+  Rank rank(proc, 7, 2);
+  Run(milliseconds(20), {&rank});
+  EXPECT_EQ(watch->boards(), 0u) << "it may be being made";
+  Run(milliseconds(60), {&rank});
+  EXPECT_EQ(watch->boards(), 1u);
+  // A folder that changes all the time is gone through four times a second.
+  Rank next(proc, 8, 3);
+  Run(milliseconds(120), {&rank, &next});
+  EXPECT_EQ(watch->boards(), 1u);
+  Run(milliseconds(140), {&rank, &next});
+  EXPECT_EQ(watch->boards(), 2u);
+}
+
 TEST_F(NodeWatchTest, CallOrderIsToldFourTimesASecondAndOnlyWhatIsNew) {
   Rank rank(proc, 7, 2);
   Rank other(proc, 8, 3);

@@ -20,7 +20,7 @@ constexpr Duration kLookAgainMax = std::chrono::seconds(60);
 constexpr uint64_t kNamespaceLookEvery = 64;
 // Going through all processes of a node is by far the dearest part of a scan, and a container takes
 // longer than that to come to its first collective.
-constexpr uint64_t kOtherNamespacesEvery = 3;
+constexpr Duration kOtherNamespacesEvery = std::chrono::seconds(3);
 
 }  // namespace
 
@@ -39,7 +39,8 @@ std::vector<FoundBoard> BoardFinder::Scan(Instant now) {
   std::vector<FoundBoard> found;
   const OwnedFd own(open(board_dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (own.open()) LookInto(own.get(), board_dir_, now, &found);
-  const bool others = scans_ % kOtherNamespacesEvery == 1;
+  const bool others = !others_at_ || now - *others_at_ >= kOtherNamespacesEvery;
+  if (others) others_at_ = now;
   for (const int pid : others ? OtherNamespaces() : std::vector<int>()) {
     const OwnedFd folder = OpenFolderOf(pid);
     if (!folder.open()) continue;
@@ -48,6 +49,14 @@ std::vector<FoundBoard> BoardFinder::Scan(Instant now) {
   }
   index_.reset();
   return found;
+}
+
+bool BoardFinder::FolderChanged() {
+  struct stat status {};
+  if (stat(board_dir_.c_str(), &status) != 0) return false;
+  const FolderState now{
+      {status.st_dev, status.st_ino}, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  return std::exchange(folder_, now) != now;
 }
 
 // One process for each mount namespace that is not ours.

@@ -38,8 +38,11 @@ class BoardFinder {
   BoardFinder(ProcFiles proc, std::string board_dir);
 
   // Boards not handed out before, or released since. Other mount namespaces are looked into in the
-  // first scan and in every third after it.
+  // first scan, and then in one every three seconds.
   std::vector<FoundBoard> Scan(Instant now);
+  // Whether anything was put into the board folder, or taken out, since this was last asked: one
+  // system call. Two changes within one tick of the kernel's clock may pass for one.
+  bool FolderChanged();
   void Release(const FileIdentity& identity);
 
   // Boards of live processes that cannot be opened, each with the reason, told once, when it has
@@ -65,6 +68,12 @@ class BoardFinder {
     Instant again;
     Duration wait;
   };
+  struct FolderState {
+    FileIdentity identity;
+    int64_t changed_s = 0;
+    int64_t changed_ns = 0;
+    auto operator<=>(const FolderState&) const = default;
+  };
   using Index = std::multimap<uint64_t, int>;  // start time to pid
 
   std::vector<int> OtherNamespaces();
@@ -78,6 +87,8 @@ class BoardFinder {
   std::string board_dir_;
   std::map<int, Namespace> namespaces_;  // by pid
   std::string own_namespace_;
+  std::optional<Instant> others_at_;  // when the other namespaces were last looked into
+  std::optional<FolderState> folder_;
   uint64_t scans_ = 0;
   size_t turn_ = 0;
   std::set<FileIdentity> out_;

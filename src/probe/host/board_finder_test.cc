@@ -164,6 +164,20 @@ TEST_F(BoardFinderTest, NoMoreThanItsBoundAreOut) {
   EXPECT_EQ(finder->refused(), 5u);
 }
 
+TEST_F(BoardFinderTest, AFolderInWhichSomethingWasPutHasChanged) {
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(shm(), old);
+  EXPECT_TRUE(finder->FolderChanged()) << "nobody has asked before";
+  EXPECT_FALSE(finder->FolderChanged());
+  MakeBoard(shm() / "gpu-sentinel.7.100");
+  EXPECT_TRUE(finder->FolderChanged());
+  EXPECT_FALSE(finder->FolderChanged());
+  std::filesystem::remove_all(shm());
+  EXPECT_FALSE(finder->FolderChanged()) << "there is nothing to be found";
+  std::filesystem::create_directories(shm());
+  EXPECT_TRUE(finder->FolderChanged());
+}
+
 TEST_F(BoardFinderTest, AMissingFolderIsNoBoards) {
   BoardFinder elsewhere(proc.files(), (proc.root() / "none").string());
   EXPECT_TRUE(elsewhere.Scan(now).empty());
