@@ -269,10 +269,7 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
     // What was said when this ping was already under way is said with the next.
     if (status == 200 && !terminal.hurry) terminal.tell_mute = false;
     // A refusal says nothing about the kind, and a broken answer neither.
-    if (status == 200) {
-      terminal.kind = Kind::kSentinel;
-      CheckBoot(terminal, outcome.response->body, now);
-    }
+    if (status == 200) CheckBoot(terminal, outcome.response->body, now);
     if (status == 404 || status == 405 || status == 501) terminal.kind = Kind::kPlain;
     if (outbox_.waiting(name) == 0) terminal.unwilling.reset();  // there is nothing to take
     const std::string trouble = terminal.error;
@@ -291,7 +288,14 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
 // A terminal that was started anew has forgotten what was open.
 void Deliveries::CheckBoot(Terminal& terminal, const std::string& pong, Moment now) {
   const Result<std::string> boot_id = ParsePong(pong);
-  if (!boot_id.ok() || *boot_id == terminal.boot_id) return;
+  if (!boot_id.ok()) {
+    // A lamp that answers 200 to whatever it is sent. One known as ours stays so: that is a broken
+    // answer.
+    if (terminal.kind == Kind::kUnknown) terminal.kind = Kind::kPlain;
+    return;
+  }
+  terminal.kind = Kind::kSentinel;
+  if (*boot_id == terminal.boot_id) return;
   if (!terminal.boot_id.empty()) {
     spdlog::info("event=terminal_restarted terminal={}", terminal.settings.name);
     book_.OnTerminalForgot(terminal.settings.name, now);

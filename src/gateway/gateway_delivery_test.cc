@@ -67,6 +67,23 @@ TEST_F(GatewayTest, APlainLampKeepsTheLightOfTheWorst) {
   EXPECT_THAT(terminal_->messages[1].text, HasSubstr("NVLink"));
 }
 
+TEST_F(GatewayTest, ALampThatAnswersWhateverItIsSentIsAPlainOne) {
+  StartTerminal(/*ours=*/false);
+  terminal_->plain_pong = 200;
+  StartGateway();
+  RunUntil(io_, [&] { return terminal_->pings > 1; });
+  EXPECT_EQ(Json::parse(Get("/api/v1/terminals").body)["terminals"][0]["kind"], "plain");
+  Post(kHang);
+  RunUntil(io_, [&] { return terminal_->messages.size() == 1; });
+  Post(R"({"node_host":"n1","event_type":"NVLINK_ERROR","gpu_index":1})");
+  RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
+  Post(R"({"node_host":"n1","event_type":"NVLINK_ERROR","gpu_index":1,"state":"resolved"})");
+  RunUntil(io_, [&] { return terminal_->messages.size() == 3; });
+  for (const TerminalMessage& message : terminal_->messages) {
+    EXPECT_EQ(ColorHex(message.color), "#FF0000") << message.text;
+  }
+}
+
 TEST_F(GatewayTest, APlainLampKeepsTheLightOfTheWorstThatArrivedAMomentBefore) {
   StartTerminal(/*ours=*/false);
   StartGateway();

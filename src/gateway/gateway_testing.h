@@ -62,7 +62,8 @@ class FakeTerminal {
   }
   int status = 200;
   bool silent = false;
-  bool signs = false;  // its answers, with v2
+  bool signs = false;    // its answers, with v2
+  int plain_pong = 404;  // what a plain lamp answers to a ping
   std::string boot_id = "one";
   std::vector<TerminalMessage> messages;  // carried out
   std::vector<HttpRequest> requests;      // of send_msg, answered in whatever way
@@ -75,8 +76,8 @@ class FakeTerminal {
     if (request.path == "/api/v1/ping") {
       ++pings;
       last_ping = request.body;
-      return responder->Send(ours_ ? JsonResponse(200, R"({"boot_id":")" + boot_id + "\"}")
-                                   : TextResponse(404, ""));
+      if (!ours_) return responder->Send(TextResponse(plain_pong, "ok"));
+      return responder->Send(JsonResponse(200, R"({"boot_id":")" + boot_id + "\"}"));
     }
     EXPECT_EQ(request.path, "/api/v1/send_msg");
     requests.push_back(request);
