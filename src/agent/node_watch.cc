@@ -96,6 +96,12 @@ void NodeWatch::ScanBoard(WatchedBoard& board, Instant now, std::vector<UpMessag
     }
   }
   overslept_ += board.watch.overslept() - overslept;
+  if (board.watch.TakeUnsized()) {
+    Note("board=blind pid=" + std::to_string(board.pid) +
+         " why=\"NCCL up to 2.26 does not tell how many ranks a communicator has, and this one is "
+         "not known to be the whole job\" effect=\"its stalls are not seen\" do=\"start the ranks "
+         "with WORLD_SIZE and RANK, or use NCCL 2.27\"");
+  }
   if (board.watch.Suspects()) {
     board.interest_until = std::max(board.interest_until, now + kInterestAfterSuspicion);
   }

@@ -70,7 +70,7 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
        "\"" + (environ.ok() ? "" : " environ=unreadable") +
        (known != unclaimed_.end() ? " learned=before" : ""));
   boards_.push_back(std::make_unique<WatchedBoard>(options_.watch, proc_, std::move(found), job,
-                                                   std::move(owner), place));
+                                                   std::move(owner), place, JobSizeOf(variables)));
   boards_.back()->asked_at = now;
   boards_.back()->vitals.Remember();
   if (known != unclaimed_.end()) {

@@ -22,7 +22,7 @@ namespace sentinel {
 
 struct WatchedBoard {
   WatchedBoard(const WatchOptions& options, const ProcFiles& proc, FoundBoard found,
-               const JobIdentity& in_job, JobOwner whose, const Place& place)
+               const JobIdentity& in_job, JobOwner whose, const Place& place, int32_t job_ranks)
       : file(std::move(found.file)),
         identity(file->identity()),
         path(std::move(found.path)),
@@ -31,7 +31,8 @@ struct WatchedBoard {
         job(in_job.id),
         owner(std::move(whose)),
         vitals(proc, found.pid, found.start_ticks),
-        watch(options, in_job.id, in_job.one_node ? JobScope::kNode : JobScope::kCluster, place) {}
+        watch(options, in_job.id, in_job.one_node ? JobScope::kNode : JobScope::kCluster, place,
+              job_ranks) {}
 
   bool dead() const { return !file.has_value(); }
 

@@ -15,14 +15,17 @@ constexpr Duration kRepeatEvery = seconds(1);
 // communicator is new, then rarely (a full read costs 20 times a scan).
 constexpr Duration kLearnFirst = seconds(1);
 constexpr Duration kLearnMax = seconds(16);
+constexpr int kUnsizedReads = 2;  // one may have met it while it was being written
 
 }  // namespace
 
-BoardWatch::BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place)
+BoardWatch::BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place,
+                       int32_t job_ranks)
     : options_(options),
       job_(std::move(job)),
       scope_(scope),
       place_(std::move(place)),
+      job_ranks_(job_ranks),
       learn_every_(kLearnFirst) {}
 
 bool BoardWatch::OnHeader(const BoardHeader& header, Instant now) {
@@ -38,7 +41,8 @@ bool BoardWatch::OnHeader(const BoardHeader& header, Instant now) {
   if (since_asked < kAskAgainAfter) return false;
   bool wanted = finished_ != finished_learned_ && since_asked >= learn_every_;
   for (const auto& [index, slot] : slots_) {
-    wanted = wanted || !slot.identified || slot.watch.Candidate(now);
+    const bool news = !slot.identified && slot.unsized < kUnsizedReads;
+    wanted = wanted || news || slot.watch.Candidate(now);
   }
   if (wanted) asked_ = now;
   return wanted;
@@ -106,11 +110,15 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
     // Taken over by another communicator between header and slot: the next read has it.
     if (slot.watch.line().generation != comm.line.generation) continue;
     // Being written while it was read, or nonsense: who it is, is not known yet.
-    const bool known = comm.nranks > 0 && comm.rank >= 0 && comm.rank < comm.nranks;
-    if (!known && !slot.identified) continue;
+    const int32_t size = SizeOf(comm);
+    const bool known = size > 0 && comm.rank >= 0 && comm.rank < size;
+    if (!known && !slot.identified) {
+      if (size == 0 && comm.comm_id != 0 && ++slot.unsized == kUnsizedReads) unsized_ = true;
+      continue;
+    }
     Member member;
     const bool named = scope_ == JobScope::kCluster || comm.nodes == 1;
-    member.comm = {named ? job_ : std::string(), comm.comm_id, comm.nranks};
+    member.comm = {named ? job_ : std::string(), comm.comm_id, size};
     member.rank = comm.rank;
     member.nodes = comm.nodes;
     member.comm_name = comm.name;
@@ -127,6 +135,11 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
   }
   finished_learned_ = finished_;
   learn_every_ = std::min<Duration>(learn_every_ * 2, kLearnMax);
+}
+
+int32_t BoardWatch::SizeOf(const CommImage& comm) const {
+  if (comm.nranks != 0 || comm.comm_id == 0 || comm.rank != place_.job_rank) return comm.nranks;
+  return job_ranks_;
 }
 
 std::vector<Digest> BoardWatch::Due(const Vitals& vitals, Instant now) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -31,8 +32,11 @@ class BoardWatch {
   // Communicators followed of one board; lines beyond are not watched.
   static constexpr size_t kSlotsMax = 64;
 
-  // The place's pci is filled in by each communicator's own.
-  BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place);
+  // The place's pci is filled in by each communicator's own. `job_ranks`: how many the job has, 0:
+  // not known. It stands in for a communicator's size where NCCL does not tell that (up to 2.26)
+  // and the process has the same rank in both.
+  BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place,
+             int32_t job_ranks = 0);
   BoardWatch(const BoardWatch&) = delete;
   BoardWatch& operator=(const BoardWatch&) = delete;
 
@@ -61,6 +65,10 @@ class BoardWatch {
   // Another number whenever Members() has changed.
   uint64_t version() const { return version_; }
 
+  // Whether a communicator has been found since this was last asked of which nobody knows the size:
+  // its stalls are not seen.
+  bool TakeUnsized() { return std::exchange(unsized_, false); }
+
   // Something has stood still for half of the shortest limit: a good time to look at the process.
   bool Suspects() const;
   uint64_t overslept() const { return overslept_; }  // scans that came too late to tell silence
@@ -78,6 +86,7 @@ class BoardWatch {
     OperationPicture picture;
     CallMarks marks;
     bool identified = false;
+    int unsized = 0;  // full reads that gave it a name and no size
     Member member;
     bool reported = false;
     Instant reported_at;
@@ -86,12 +95,15 @@ class BoardWatch {
   void Observe(const BoardHeader& header, bool scan, Instant now);
   void Replace(int index, const CommLine& line, Instant now);
   void Retire(const Slot& slot);
+  int32_t SizeOf(const CommImage& comm) const;
   Digest Make(const Slot& slot, uint64_t request_id, const Vitals& vitals, Instant now) const;
 
   const WatchOptions options_;
   const std::string job_;
   const JobScope scope_;
   const Place place_;
+  const int32_t job_ranks_;
+  bool unsized_ = false;
   std::map<int, Slot> slots_;
   uint64_t generation_ = 0;
   uint64_t version_ = 0;

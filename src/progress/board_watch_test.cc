@@ -122,6 +122,39 @@ TEST(BoardWatch, KnowsItsMembersFromTheFirstScan) {
             (Member{{"slurm:7.0", 0xabc, 4}, 2, 4, "dp", {"gpu-08", 3, "0000:3b:00.0", 4711}}));
 }
 
+TEST(BoardWatch, TheJobsSizeStandsInForACommunicatorsThatNcclDoesNotTell) {
+  Process process;
+  process.comm().nranks = 0;
+  BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, /*job_rank=*/2}, 8);
+  ASSERT_TRUE(watch.OnHeader(process.Header(), process.now));
+  watch.OnImage(process.image, process.now);
+  ASSERT_EQ(watch.Members().size(), 1u);
+  EXPECT_EQ(watch.Members()[0].comm, (CommKey{"slurm:7.0", 0xabc, 8}));
+  EXPECT_FALSE(watch.TakeUnsized());
+}
+
+// Its rank there is not the job's, so it is not the job's communicator; what is not known is not
+// read for again and again.
+TEST(BoardWatch, ACommunicatorOfUnknownSizeIsSaidOnceAndNotWatched) {
+  Process process;
+  process.comm().nranks = 0;
+  BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, /*job_rank=*/6}, 8);
+  int full_reads = 0;
+  int said = 0;
+  for (const Instant end = process.now + seconds(10); process.now < end;) {
+    process.now = process.now + milliseconds(20);
+    if (watch.OnHeader(process.Header(), process.now)) {
+      ++full_reads;
+      watch.OnImage(process.image, process.now);
+    }
+    if (watch.TakeUnsized()) ++said;
+    EXPECT_TRUE(watch.Due({}, process.now).empty());
+  }
+  EXPECT_EQ(said, 1);
+  EXPECT_LE(full_reads, 4);
+  EXPECT_TRUE(watch.Members().empty());
+}
+
 TEST(BoardWatch, MarksOfCallOrderAreTakenOnceAndWaitUntilTheMemberIsKnown) {
   Process process;
   process.comm().line.collectives = 1;

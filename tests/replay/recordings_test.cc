@@ -25,14 +25,15 @@ std::string FolderOf(const std::string& recording) {
          recording;
 }
 
-Json JudgeFolder(const std::string& folder) {
+// `abi`: as an NCCL would that knows no newer interface.
+Json JudgeFolder(const std::string& folder, int abi = 6) {
   if (!std::filesystem::exists(folder)) {
     ADD_FAILURE() << folder << " is missing: set SENTINEL_SHARED to the folder with data/";
     return {};
   }
   const std::string report = testing::TempDir() + "report-" + std::to_string(getpid()) + ".json";
   std::filesystem::remove(report);
-  Program ring({"--replay", folder, "--json", report});
+  Program ring({"--replay", folder, "--json", report, "--abi", std::to_string(abi)});
   EXPECT_EQ(ring.Wait(), 0) << ring.text();
   std::ifstream file(report);
   Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -41,7 +42,9 @@ Json JudgeFolder(const std::string& folder) {
   return json;
 }
 
-Json Judge(const std::string& recording) { return JudgeFolder(FolderOf(recording)); }
+Json Judge(const std::string& recording, int abi = 6) {
+  return JudgeFolder(FolderOf(recording), abi);
+}
 
 // healthy-large, in which from its iteration `first` to its iteration `last` rank 2 asks for
 // something else: everybody goes on moving as real ranks do that disagree over a count.
@@ -96,8 +99,8 @@ void ExpectMismatch(const std::string& folder) {
   EXPECT_THAT(json["evidence"][1].get<std::string>(), testing::HasSubstr("before any hang"));
 }
 
-void ExpectVerdict(const std::string& recording, const std::string& hang_class) {
-  const Json json = Judge(recording);
+void ExpectVerdict(const std::string& recording, const std::string& hang_class, int abi = 6) {
+  const Json json = Judge(recording, abi);
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["class"], hang_class) << json.dump(1);
   ASSERT_TRUE(json["culprit"].is_object()) << json.dump(1);
@@ -109,8 +112,8 @@ void ExpectVerdict(const std::string& recording, const std::string& hang_class) 
   EXPECT_FALSE(json["evidence"].empty()) << json.dump(1);
 }
 
-void ExpectNothing(const std::string& recording) {
-  const Json json = Judge(recording);
+void ExpectNothing(const std::string& recording, int abi = 6) {
+  const Json json = Judge(recording, abi);
   ASSERT_TRUE(json.is_object());
   EXPECT_TRUE(json["class"].is_null()) << json.dump(1);
   EXPECT_TRUE(json["culprit"].is_null()) << json.dump(1);
@@ -136,6 +139,20 @@ TEST(Recordings, ARankThatCallsAnotherFunctionOnceIsAMismatchWhileTheRingStillMo
 }
 TEST(Recordings, SmallHealthyOperationsLightNoLamp) { ExpectNothing("healthy-small"); }
 TEST(Recordings, LargeHealthyOperationsLightNoLamp) { ExpectNothing("healthy-large"); }
+
+// Up to NCCL 2.26 nobody says how many ranks a communicator has.
+TEST(Recordings, AFrozenKernelIsFoundThroughTheInterfaceOfNccl226) {
+  ExpectVerdict("freeze-kernel-large", "GPU_STUCK", 3);
+}
+TEST(Recordings, ARankThatSkipsACollectiveIsFoundThroughTheInterfaceOfNccl226) {
+  ExpectVerdict("skip-large", "NOT_ENTERED", 3);
+}
+TEST(Recordings, ARankCutOffIsFoundThroughTheInterfaceOfNccl224) {
+  ExpectVerdict("net-isolate-large", "NETWORK", 2);
+}
+TEST(Recordings, LargeHealthyOperationsLightNoLampThroughTheInterfaceOfNccl226) {
+  ExpectNothing("healthy-large", 3);
+}
 
 }  // namespace
 }  // namespace sentinel

@@ -100,4 +100,10 @@ int32_t JobRankOf(std::string_view environ) {
   return FirstRank(environ, {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"}, kJobRanksMax);
 }
 
+int32_t JobSizeOf(std::string_view environ) {
+  const int32_t size =
+      FirstRank(environ, {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"}, kJobRanksMax + 1);
+  return std::max(size, 0);
+}
+
 }  // namespace sentinel

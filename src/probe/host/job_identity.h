@@ -32,4 +32,8 @@ int LocalRankOf(std::string_view environ);
 // not say.
 int32_t JobRankOf(std::string_view environ);
 
+// How many ranks the whole job has (WORLD_SIZE, SLURM_NTASKS, OMPI_COMM_WORLD_SIZE); 0 if it does
+// not say.
+int32_t JobSizeOf(std::string_view environ);
+
 }  // namespace sentinel

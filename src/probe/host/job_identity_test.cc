@@ -78,5 +78,14 @@ TEST(JobIdentity, TheJobsRankIsWhatTheLauncherSays) {
   EXPECT_EQ(JobRankOf(Environ({"RANK=99999999", "LOCAL_RANK=1"})), -1);
 }
 
+TEST(JobIdentity, TheJobsSizeIsWhatTheLauncherSays) {
+  EXPECT_EQ(JobSizeOf(Environ({"WORLD_SIZE=1024"})), 1024);
+  EXPECT_EQ(JobSizeOf(Environ({"SLURM_NTASKS=16", "WORLD_SIZE=128"})), 128);
+  EXPECT_EQ(JobSizeOf(Environ({"SLURM_NTASKS=16"})), 16);
+  EXPECT_EQ(JobSizeOf(Environ({"OMPI_COMM_WORLD_SIZE=4"})), 4);
+  EXPECT_EQ(JobSizeOf(Environ({"WORLD_SIZE=1048576"})), 1048576);
+  EXPECT_EQ(JobSizeOf(Environ({"WORLD_SIZE=many", "RANK=3"})), 0);
+}
+
 }  // namespace
 }  // namespace sentinel
