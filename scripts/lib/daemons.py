@@ -132,6 +132,7 @@ name = "hall-1"
 listen = "127.0.0.1:{self.terminal_port}"
 gateway = "127.0.0.1:{self.gateway_port}"
 key_file = {toml_string(self.key_file)}
+protocol = "v1"  # takes v2 as well: whoever tries the contract's example by hand is heard, too
 
 [audio]
 output = "wav"

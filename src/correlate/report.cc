@@ -41,6 +41,17 @@ uint64_t WholeMark(const Digest& d, uint64_t received) {
   return mark;
 }
 
+uint64_t CallsMark(const Digest& d) {
+  uint64_t mark = 0;
+  for (const Operation& op : d.recent) {
+    Mix(&mark, op.call_index);
+    Mix(&mark, op.count);
+    Mix(&mark, static_cast<uint64_t>(op.func) << 40 | static_cast<uint64_t>(op.datatype) << 32 |
+                   static_cast<uint32_t>(op.root));
+  }
+  return mark;
+}
+
 // Counters only rise, so a digest in which one has fallen was overtaken on its way. What answers a
 // later question was not: then it was the board that told something else before, and were its word
 // not taken now, it never would be again.
@@ -133,6 +144,7 @@ bool Report::Take(const Digest& digest, Instant now) {
   arrived_ = now;
   received_mark_ = received;
   whole_mark_ = whole;
+  calls_mark_ = CallsMark(digest);
   return true;
 }
 

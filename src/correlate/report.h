@@ -35,6 +35,8 @@ class Report {
 
   // How often receive-side progress was seen from one digest to the next.
   uint32_t moves() const { return moves_; }
+  // Equal where two ranks show the same recent calls (SameCall, at the same positions).
+  uint64_t calls_mark() const { return calls_mark_; }
   // For how long consecutive digests have been equal in all but their ages.
   Duration Unchanged() const { return arrived_ - equal_since_; }
 
@@ -46,6 +48,7 @@ class Report {
   Instant equal_since_;
   uint64_t received_mark_ = 0;  // of what only progress changes
   uint64_t whole_mark_ = 0;
+  uint64_t calls_mark_ = 0;
   uint32_t moves_ = 0;
 };
 

@@ -102,23 +102,23 @@ struct EdgeProgress {
 // An operation as its caller asked for it. `index` counts the operations of one communicator in the
 // order in which NCCL enqueued them, and is equal on all ranks that agree on the order;
 // `call_index` counts the API calls.
-struct Operation {
+struct Operation {  // thirty of them are kept for every rank: the narrow ones stand together
   uint64_t index = 0;
   uint64_t call_index = 0;
   // NCCL's own counter per (communicator, function). Of a Send its number among those to its peer,
   // of a Recv among those from it, from 1; 0: not known.
   uint64_t seq = 0;
-  Func func = Func::kUnknown;
   uint64_t count = 0;
-  DataType datatype = DataType::kUnknown;
-  int32_t root = 0;
-  Algorithm algorithm = Algorithm::kUnknown;
-  Protocol protocol = Protocol::kUnknown;
-  int channels = 0;
-  Rank peer = -1;  // Send/Recv only
   // Of two operations of one process the one with the greater order was enqueued later, whatever
   // their communicators. Compares with nothing else; 0: unknown.
   uint64_t order = 0;
+  int32_t root = 0;
+  Rank peer = -1;  // Send/Recv only
+  int channels = 0;
+  Func func = Func::kUnknown;
+  DataType datatype = DataType::kUnknown;
+  Algorithm algorithm = Algorithm::kUnknown;
+  Protocol protocol = Protocol::kUnknown;
 
   // Whether two ranks meant the same call. Algorithm and channels are NCCL's choice and follow from
   // it.
