@@ -50,11 +50,27 @@ Status TestMessages::Start(const std::string& terminal, What what, Done done) {
   running.started = now.mono;
   running.done = std::move(done);
   running.timer = std::make_unique<boost::asio::steady_timer>(io_);
-  // Known to the disk before the lamp is lit, as far as the disk works.
-  if (what == What::kLamp) store_.PutNote({kTestNote + terminal, running.id}, {});
-  Send(terminal, running);
   Wake(terminal, kTestAnswerMax);
+  if (what == What::kSpeech) {
+    Noted(terminal, running.id);
+    return {};
+  }
+  // Known to the disk before the lamp is lit, unless the disk refuses: whoever comes after us is to
+  // put it out.
+  store_.PutNote({kTestNote + terminal, running.id},
+                 [this, alive = alive_, terminal, id = running.id](const Status& /*written*/) {
+                   if (!*alive) return;
+                   Noted(terminal, id);
+                   turn_();
+                 });
   return {};
+}
+
+void TestMessages::Noted(const std::string& terminal, const std::string& id) {
+  const auto found = running_.find(terminal);
+  if (found == running_.end() || found->second.id != id) return;
+  found->second.phase = Phase::kSent;
+  Send(terminal, found->second);
 }
 
 void TestMessages::Resume(const std::string& terminal, const std::string& id) {
@@ -107,6 +123,10 @@ void TestMessages::OnTimer(const std::string& terminal) {
   auto found = running_.find(terminal);
   if (found == running_.end()) return;
   switch (found->second.phase) {
+    case Phase::kNoting:
+      Tell(found->second, {false, MonotonicNow() - found->second.started,
+                           "the disk has not taken note of it; nothing was lit"});
+      return Forget(terminal);
     case Phase::kSent:
       return GiveUp(terminal, "it has not answered within " +
                                   std::to_string(ToMillis(kTestAnswerMax) / 1000) + " s" +

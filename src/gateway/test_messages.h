@@ -49,11 +49,11 @@ class TestMessages {
   void OnOutcome(const Outbox::Outcome& outcome);
 
  private:
-  enum class Phase : uint8_t { kSent, kLit, kEnding };
+  enum class Phase : uint8_t { kNoting, kSent, kLit, kEnding };
   struct Running {
     std::string id;
     What what = What::kLamp;
-    Phase phase = Phase::kSent;
+    Phase phase = Phase::kNoting;
     Instant started;
     Done done;
     std::unique_ptr<boost::asio::steady_timer> timer;
@@ -61,6 +61,7 @@ class TestMessages {
 
   void Wake(const std::string& terminal, Duration after);
   void OnTimer(const std::string& terminal);
+  void Noted(const std::string& terminal, const std::string& id);
   void Delivered(const std::string& terminal, Running& running);
   void GiveUp(const std::string& terminal, const std::string& error);
   void End(const std::string& terminal, Running& running);
