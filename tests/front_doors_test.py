@@ -70,6 +70,23 @@ class FrontDoors(unittest.TestCase):
             self.refused("accept.py", "--ranks must be a multiple of 2", "--ranks", ranks)
         for minutes in ("nan", "inf", "0", "-1"):
             self.refused("soak.py", "--minutes must be more than 0", "--minutes", minutes)
+        for program, option in (("demo.py", "--watch"), ("demo.py", "--for"), ("demo.py", "--heal-after"), ("accept.py", "--watch")):
+            for length in ("nan", "inf", "-1", "soon"):
+                self.refused(program, f"argument {option}: {length!r} is no number of seconds from 0", f"{option}={length}")
+
+    def test_short_has_kinds_of_its_own(self):
+        self.refused("accept.py", "--short has kinds of its own; --kinds with --runs 1 is as quick", "--short", "--kinds", "kill")
+
+    def test_what_cannot_work_is_refused_before_anything_is_built(self):
+        """`build` and `install_packages` would say so."""
+        for door, wrong in (("demo", ["--runs", "0"]), ("demo", ["--replay", "no-such-recording"]), ("accept", ["--kinds", "melt"]),
+                            ("soak", ["--minutes", "0"])):
+            with self.subTest(door, wrong=wrong):
+                asks = (f'source "{ROOT}/scripts/lib/setup.sh"; install_packages() {{ :; }}; build() {{ echo built; }}; '
+                        f'enter {door}.py a_target "$@"')
+                ended = run("bash", "-euo", "pipefail", "-c", asks, door, *wrong)
+                self.assertEqual((ended.returncode, ended.stdout), (2, ""), ended.stderr)
+                self.assertIn("error: ", ended.stderr)
 
     def test_a_reader_that_goes_away_ends_a_demo_without_a_traceback(self):
         talks = ("import sys; sys.path.insert(0, sys.argv.pop(1)); import demo\n"

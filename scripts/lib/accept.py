@@ -20,6 +20,7 @@ from daemons import DemoError, Site, end_with_us
 from live_faults import KINDS, SLOW, STALLS, Fault
 from live_job import LiveJob
 from report import nobody_reads, percentile, refused_evidence, refused_report, write_json
+from seconds import seconds
 from timeline import Timeline
 from truth import RED_LIMIT_MS
 
@@ -165,7 +166,7 @@ def arguments():
         prog="scripts/accept", description="Runs every kind of fault and of harmless pause in a live ring and prints one table.",
         epilog="Exit status: 0 if every row is right, 1 if one is not, 2 if it could not run.")
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="of each kind of stall on each transport (default 20)")
-    parser.add_argument("--watch", type=float, metavar="S", help="how long each harmless kind is left to run (default 120)")
+    parser.add_argument("--watch", type=seconds, metavar="S", help="how long each harmless kind is left to run (default 120)")
     parser.add_argument("--short", action="store_true", help="a few kinds, once each, in two minutes")
     parser.add_argument("--kinds", type=lambda text: text.split(","), metavar="A,B,…", help="only these of: " + ", ".join(KINDS))
     parser.add_argument("--transports", type=lambda text: text.split(","), default=list(TRANSPORTS), metavar="A,B",
@@ -179,6 +180,7 @@ def arguments():
                         help="keep logs, state and each run's JSON there (default: kept, in a fresh folder, where something was wrong)")
     parser.add_argument("--verbose", action="store_true", help="tell what happens in each run")
     parser.add_argument("--build", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--only-check", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     for name in ("runs", "jobs"):
         if getattr(options, name) < 1:
@@ -193,6 +195,8 @@ def arguments():
         parser.error(f"--evidence {options.evidence}: an earlier run's folders are in it")
     if options.short and options.jobs > 1:
         parser.error("--short runs one after the other, without --jobs")
+    if options.short and options.kinds:
+        parser.error("--short has kinds of its own; --kinds with --runs 1 is as quick")
     if options.watch is None:
         options.watch = SHORT_WATCH_S if options.short else 120
     for kind in options.kinds or []:
@@ -283,6 +287,8 @@ def accept(options, evidence):
 
 def main():
     options = arguments()
+    if options.only_check:
+        return 0
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     if options.evidence:

@@ -21,6 +21,7 @@ from live_faults import KINDS, Fault
 from live_job import LiveJob
 from replay_job import Recording, run_replay
 from report import nobody_reads, percentile, refused_report, summary_line, write_json
+from seconds import seconds
 from timeline import Timeline
 
 NODES = ("node-0", "node-1")
@@ -67,15 +68,16 @@ def arguments():
     parser.add_argument("--layout", choices=("ring", "sendrecv", "mixed"), default="ring", help="of a live ring (default ring)")
     parser.add_argument("--ranks", type=int, default=8, metavar="N", help="of a live ring, dealt to two nodes (default 8)")
     parser.add_argument("--rank", type=int, metavar="R", help="the rank in which it goes wrong (default 2, or 0 for a checkpoint)")
-    parser.add_argument("--for", type=float, dest="lasting", metavar="S", help="how long the fault lasts, where its kind allows it")
-    parser.add_argument("--heal-after", type=float, metavar="S",
+    parser.add_argument("--for", type=seconds, dest="lasting", metavar="S", help="how long the fault lasts, where its kind allows it")
+    parser.add_argument("--heal-after", type=seconds, metavar="S",
                         help="end the fault S seconds after it began, and show how the light recovers (stop, net-*, debugger; late with --for)")
-    parser.add_argument("--watch", type=float, default=120, metavar="S", help="how long a harmless kind is watched (default 120)")
+    parser.add_argument("--watch", type=seconds, default=120, metavar="S", help="how long a harmless kind is watched (default 120)")
     parser.add_argument("--runs", type=int, default=1, metavar="K", help="how often, each with fresh state (default 1)")
     parser.add_argument("--json", metavar="FILE", help="write what was measured ('-': to standard output, and nothing else there)")
     parser.add_argument("--hold", action="store_true", help="leave everything running after the last run until Ctrl-C")
     parser.add_argument("--keep", action="store_true", help="keep the run directories (configuration, state, logs, speech)")
     parser.add_argument("--build", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--only-check", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs must be at least 1")
@@ -105,6 +107,8 @@ def chosen(options):
 
 def run_all(options):
     run, report, since = chosen(options)
+    if options.only_check:
+        return 0
     timeline = Timeline(quiet=options.json == "-")
     results = []
     for number in range(1, options.runs + 1):

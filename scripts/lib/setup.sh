@@ -3,6 +3,7 @@
 #   say "words"            one line of progress
 #   install_packages       Debian packages of packages.txt that are not there (root, or sudo)
 #   build PRESET [TARGET…] configure and build
+#   enter PROGRAM TARGET … build TARGET and become scripts/lib/PROGRAM, called with the rest
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
@@ -35,4 +36,20 @@ build() {
   words=$(cd "$repository" && cmake --preset "$preset" 2>&1) || { printf '%s\n' "$words" >&2; fail "configuring failed (above)"; }
   say "building build/$preset on $(nproc) cores (the first time takes minutes; ccache remembers)"
   (cd "$repository" && cmake --build --preset "$preset" ${1:+--target "$@"}) >&2 || fail "the build failed (above)"
+}
+
+# Explains itself without building, and refuses what cannot work before minutes of it.
+enter() {
+  local preset=${SENTINEL_PRESET:-dev} target=$2
+  local program=(python3 "$repository/scripts/lib/$1" --build "$repository/build/$preset")
+  shift 2
+  case " $* " in
+    *" --help "* | *" -h "*) exec "${program[@]}" --help ;;
+  esac
+  if [ -z "${SENTINEL_DEMO_BUILT:-}" ]; then
+    install_packages
+    "${program[@]}" --only-check "$@"
+    build "$preset" "$target"
+  fi
+  exec "${program[@]}" "$@"
 }
