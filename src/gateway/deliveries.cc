@@ -15,6 +15,7 @@ namespace {
 
 // After a ping nobody answered: a terminal that comes back is noticed, and lit, soon.
 constexpr Duration kPingTimeout = std::chrono::seconds(2);
+constexpr Duration kPingWhileP0 = std::chrono::milliseconds(500);
 
 DeliveryError ToError(const SendResult& result) {
   DeliveryError error{DeliveryFailure::kRetry, result.error, result.retry_after};
@@ -186,6 +187,9 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
         delivery.attempt, ToMillis(now.mono - notification.created.mono));
     metrics_.Notified(name, "delivered");
     outbox_.Delivered(delivery.id, now.mono);
+    if (terminal != nullptr && !terminal->pinging && notification.severity == Severity::kP0) {
+      PingAfter(name, std::min(pace_.ping_every, kPingWhileP0));
+    }
   } else {
     metrics_.attempts_failed->Increment();
     // A lamp that is down for an hour fails a hundred and twenty times.
@@ -227,6 +231,11 @@ void Deliveries::TellMute(const std::string& name) {
   } else {
     PingAfter(name, Duration(0));
   }
+}
+
+// A terminal that was started anew is dark until we have asked which life of it that is.
+Duration Deliveries::PingPause(const std::string& name) const {
+  return book_.CriticalBurnsAt(name) ? std::min(pace_.ping_every, kPingWhileP0) : pace_.ping_every;
 }
 
 void Deliveries::PingAfter(const std::string& name, Duration pause) {
@@ -282,7 +291,7 @@ void Deliveries::Ponged(const std::string& name, const HttpOutcome& outcome) {
     Missed(terminal, outcome.response.error().message, now);
   }
   turn_();
-  PingAfter(name, terminal.hurry ? Duration(0) : pace_.ping_every);
+  PingAfter(name, terminal.hurry ? Duration(0) : PingPause(name));
 }
 
 // A terminal that was started anew has forgotten what was open.

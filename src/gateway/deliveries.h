@@ -115,6 +115,7 @@ class Deliveries {
   void Settle(const std::string& name, const Delivery& delivery, const SendResult& result);
   std::string PingBody(const std::string& name) const;
   void Ping(const std::string& name);
+  Duration PingPause(const std::string& name) const;
   void PingAfter(const std::string& name, Duration pause);
   void Ponged(const std::string& name, const HttpOutcome& outcome);
   void CheckBoot(Terminal& terminal, const std::string& pong, Moment now);

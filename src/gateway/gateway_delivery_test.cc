@@ -114,6 +114,18 @@ TEST_F(GatewayTest, ATerminalOfOursIsToldEachIncidentAsItIs) {
   EXPECT_EQ(terminal_->messages[1].light_mode, LightMode::kBreath);
 }
 
+TEST_F(GatewayTest, WhileAP0BurnsATerminalIsAskedTwiceASecondWhetherItHasBeenStartedAnew) {
+  StartTerminal();
+  ping_every_ = std::chrono::minutes(10);
+  StartGateway();
+  RunUntil(io_, [&] { return terminal_->pings == 1; });
+  Post(R"({"node_host":"n1","event_type":"NVLINK_ERROR","gpu_index":1})");
+  Post(kHang);
+  RunUntil(io_, [&] { return terminal_->messages.size() == 2; });
+  terminal_->boot_id = "two";
+  EXPECT_TRUE(RunUntil(io_, [&] { return terminal_->messages.size() == 4; }));
+}
+
 TEST_F(GatewayTest, ATerminalThatWasStartedAnewIsToldAgainWhatBurns) {
   StartTerminal();
   StartGateway();

@@ -129,7 +129,7 @@ class GatewayTest : public testing::Test {
     if (terminal_port_ != 0) {
       options.config.terminals = {{"hall-1", {"127.0.0.1", terminal_port_, false}, ""}};
     }
-    options.config.delivery.ping_every = std::chrono::milliseconds(50);
+    options.config.delivery.ping_every = ping_every_;
     options.config.delivery.unreachable_after = std::chrono::milliseconds(300);
     return options;
   }
@@ -170,6 +170,7 @@ class GatewayTest : public testing::Test {
   std::unique_ptr<FakeTerminal> terminal_;
   uint16_t terminal_port_ = 0;
   IngestConfig ingest_;
+  Duration ping_every_ = std::chrono::milliseconds(50);
   std::unique_ptr<Gateway> gateway_;
 };
 

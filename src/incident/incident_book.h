@@ -120,6 +120,7 @@ class IncidentBook {
 
   // What burns at a terminal, acknowledged or not, the loudest last.
   std::vector<std::string> BurningAt(const std::string& terminal) const;
+  bool CriticalBurnsAt(const std::string& terminal) const;  // a P0
 
   // Until when a terminal is silent, by its name; those that are not are absent.
   const std::map<std::string, Moment>& mutes() const { return mutes_; }

@@ -87,6 +87,13 @@ std::vector<std::string> IncidentBook::BurningAt(const std::string& terminal) co
   return ids;
 }
 
+bool IncidentBook::CriticalBurnsAt(const std::string& terminal) const {
+  auto burning = burning_.find(terminal);
+  if (burning == burning_.end() || burning->second.empty()) return false;
+  const Incident* worst = Find(std::get<2>(*burning->second.rbegin()));
+  return worst != nullptr && worst->severity == Severity::kP0;
+}
+
 void IncidentBook::Mute(const std::string& terminal, WallTime until, Moment now) {
   // A terminal's clock may be wrong, and so may ours have been: never longer than a mute lasts.
   const Duration left =
