@@ -103,13 +103,13 @@ Floor::Press Floor::Pressed(Instant now) {
 
 void Floor::Mute(Instant until, Instant now) {
   EndMute(now);
-  if (!muted_until_ || *muted_until_ < until) SettleMute(until, now);
-}
-
-void Floor::SettleMute(Instant until, Instant now) {
-  if (until <= now) return;
+  if (until <= now || (muted_until_ && *muted_until_ >= until)) return;
   if (!muted_until_) mute_break_.reset();
   muted_until_ = until;
+}
+
+void Floor::ShortenMute(Instant until) {
+  if (muted_until_) muted_until_ = std::min(*muted_until_, until);
 }
 
 void Floor::Unmute() {

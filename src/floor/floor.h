@@ -53,8 +53,9 @@ class Floor {
   // What the gateway remembers of a press that we have forgotten, or a mute by command: the longer
   // of it and our own stands.
   void Mute(Instant until, Instant now);
-  // What the gateway makes of a press that it has been told of: its word stands, not ours.
-  void SettleMute(Instant until, Instant now);
+  // The gateway mutes a press for less long than we do. It cannot be lengthened so: an answer is
+  // not signed by every gateway, and one that silences would be worth forging.
+  void ShortenMute(Instant until);
   // By command. What still burns is told by the gateway.
   void Unmute();
   // Nothing that has come is said any further.

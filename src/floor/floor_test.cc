@@ -285,18 +285,20 @@ TEST(Floor, TheLongerOfTwoMutesStands) {
   EXPECT_EQ(world.floor().muted_until(), world.now + minutes(60));
 }
 
-TEST(Floor, APressIsAsLongAsTheGatewaySays) {
+TEST(Floor, APressIsShorterWhereTheGatewaySaysSoAndNeverLonger) {
   World world;
   world.Send("a", Severity::kP0);
   world.Press();
   world.heard.clear();
-  world.floor().SettleMute(world.now + minutes(2), world.now);
+  world.floor().ShortenMute(world.now + minutes(20));
+  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(15));
+  world.floor().ShortenMute(world.now + minutes(2));
   EXPECT_EQ(world.floor().muted_until(), world.now + minutes(2));
   world.Run(minutes(2) + seconds(1));
   EXPECT_FALSE(world.floor().muted_until().has_value());
   EXPECT_THAT(world.heard, ElementsAre("节点 a"));
-  world.floor().SettleMute(world.now + minutes(20), world.now);
-  EXPECT_EQ(world.floor().muted_until(), world.now + minutes(20));
+  world.floor().ShortenMute(world.now + minutes(20));
+  EXPECT_FALSE(world.floor().muted_until().has_value());
 }
 
 TEST(Floor, AMuteByCommandStopsInTheMiddleAndItsEndIsAtOnce) {

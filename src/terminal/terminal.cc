@@ -74,10 +74,8 @@ Terminal::Terminal(boost::asio::io_context& io, const TerminalConfig& config, Te
     link_.emplace(io,
                   SignedClientOptions{*config_.gateway, parts.keys, std::string(kGatewayAudience),
                                       config_.signature, parts.tls.client},
-                  config_.name, [this](Duration left) {
-                    const Instant now = MonotonicNow();
-                    floor_.SettleMute(now + left, now);
-                  });
+                  config_.name,
+                  [this](Duration left) { floor_.ShortenMute(MonotonicNow() + left); });
   }
 }
 

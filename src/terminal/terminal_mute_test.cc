@@ -41,7 +41,7 @@ TEST_F(TerminalTest, APressSilencesTellsTheGatewayAndShowsSteadyRed) {
   EXPECT_EQ(StateOf(Send(P0(), "m2", "i1", "2")), "muted");
 }
 
-TEST_F(TerminalTest, APressIsAsLongAsItsGatewaySays) {
+TEST_F(TerminalTest, APressIsShorterWhereItsGatewaySaysSo) {
   auto gateway = HttpServer::Listen(
       io_, Endpoint{"127.0.0.1", 0, false}, {},
       [&](const HttpRequest& /*request*/, std::unique_ptr<HttpResponder> out) {
@@ -60,7 +60,7 @@ TEST_F(TerminalTest, APressIsAsLongAsItsGatewaySays) {
   const std::optional<WallTime> until =
       ParseRfc3339(StatusNow()["muted_until_at"].get<std::string>());
   ASSERT_TRUE(until.has_value());
-  EXPECT_LE(until->since_epoch - WallNow().since_epoch, std::chrono::seconds(120));
+  EXPECT_LE(until->since_epoch - WallNow().since_epoch, std::chrono::seconds(125));
 }
 
 TEST_F(TerminalTest, APressWithNothingOpenAcknowledgesNothing) {
