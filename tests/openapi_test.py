@@ -127,6 +127,7 @@ class OpenApi(unittest.TestCase):
         call("GET", "/api/v1", 200)
         incident = call("POST", "/api/v1/gpu_event", 200, EVENT)["incident"]
         call("POST", "/api/v1/gpu_event", 200, EVENT)
+        call("POST", "/api/v1/gpu_event", 200, dict(EVENT, job_id=12345, event_id=7, observed_at=1795996334, xid="79", gpu_index=3.0))
         call("POST", "/api/v1/gpu_event", 400, b"{}")
         call("POST", "/api/v1/alertmanager", 200, ALERTS)
         answer = self.site.ask("POST", "/api/v1/alertmanager", dict(ALERTS, alerts=[*ALERTS["alerts"], {"status": "on"}])).json()

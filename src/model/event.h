@@ -31,7 +31,7 @@ struct Event {
       fatal;  // no field of the contract: some senders say it, and it is among `extra` too
   std::string evidence;
   std::string event_id;     // the sender's name for it; empty: it gave none
-  std::string observed_at;  // as sent
+  std::string observed_at;  // as sent; RFC 3339 where that was Unix time
   EventState state = EventState::kFiring;
   // A resolved one ends what it is about and nothing else of that job or host.
   bool ends_only_this = false;

@@ -1,5 +1,6 @@
 #include "wire/event_json.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -10,23 +11,69 @@ namespace sentinel {
 namespace {
 
 constexpr int kNumberMax = std::numeric_limits<int32_t>::max();
+// A time in numbers from here on is in milliseconds: as seconds it would be the year 33658.
+constexpr double kMillisFrom = 1e12;
+constexpr double kMillisMax = 253'402'300'799'999;  // RFC 3339 has four digits for a year
+
+using Kind = JsonValue::Kind;
+
+bool IsNumber(const JsonValue& value) {
+  return value.kind == Kind::kInteger || value.kind == Kind::kNumber;
+}
 
 Status TakeString(const std::string& key, JsonValue value, std::string* out) {
-  if (value.kind == JsonValue::Kind::kNull) return {};
-  if (value.kind != JsonValue::Kind::kString) return WrongMember(key, "a string");
+  if (value.kind == Kind::kNull) return {};
+  if (value.kind != Kind::kString) return WrongMember(key, "a string");
   *out = std::move(value.text);
   return {};
 }
 
-Status TakeInteger(const std::string& key, const JsonValue& value, int min,
+// What is a name to us is a number to many senders (Slurm's job ids): no alarm is lost over quotes.
+Status TakeName(const std::string& key, JsonValue value, std::string* out) {
+  if (value.kind == Kind::kNull) return {};
+  if (value.kind != Kind::kString && !IsNumber(value)) {
+    return WrongMember(key, "a string or a number");
+  }
+  *out = value.kind == Kind::kInteger ? std::to_string(value.integer) : std::move(value.text);
+  return {};
+}
+
+// 1 and 1.0 are one number; nothing for what is none, or has a fraction.
+std::optional<int64_t> Integer(const JsonValue& value) {
+  if (value.kind == Kind::kInteger) return value.integer;
+  if (value.kind != Kind::kNumber || std::trunc(value.number) != value.number ||
+      std::fabs(value.number) > kNumberMax) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(value.number);
+}
+
+std::optional<int64_t> IntegerOrDigits(const JsonValue& value) {
+  if (value.kind != Kind::kString) return Integer(value);
+  int64_t integer = 0;
+  const char* end = value.text.data() + value.text.size();
+  const auto [stop, error] = std::from_chars(value.text.data(), end, integer);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return integer;
+}
+
+Status TakeInteger(const std::string& key, std::optional<int64_t> integer, int min,
                    std::optional<int>* out) {
-  if (value.kind == JsonValue::Kind::kNull) return {};
-  if (value.kind != JsonValue::Kind::kInteger || value.integer < min ||
-      value.integer > kNumberMax) {
+  if (!integer || *integer < min || *integer > kNumberMax) {
     return WrongMember(key, "an integer >= " + std::to_string(min));
   }
-  *out = static_cast<int>(value.integer);
+  *out = static_cast<int>(*integer);
   return {};
+}
+
+// Unix seconds or milliseconds as RFC 3339. A number that is no time of these is kept as it is: it
+// says something to its sender, and nothing is decided by it.
+std::string TimeText(const JsonValue& value) {
+  const double millis = value.number >= kMillisFrom ? value.number : value.number * 1000;
+  if (!(millis >= 0 && millis <= kMillisMax)) {
+    return value.kind == Kind::kInteger ? std::to_string(value.integer) : value.text;
+  }
+  return FormatRfc3339(WallTime{std::chrono::milliseconds(std::llround(millis))});
 }
 
 class EventMembers final : public JsonMembers {
@@ -37,22 +84,22 @@ class EventMembers final : public JsonMembers {
     if (key == "cluster_rack") return TakeString(key, std::move(value), &event.cluster_rack);
     if (key == "node_host") return TakeString(key, std::move(value), &event.node_host);
     if (key == "event_type") return TakeString(key, std::move(value), &event.event_type);
-    if (key == "gpu_index") return TakeInteger(key, value, -1, &event.gpu_index);
+    if (key == "gpu_index") return TakeGpuIndex(key, value);
     if (key == "gpu_util") return TakeUtil(key, value);
-    if (key == "gpu_uuid") return TakeString(key, std::move(value), &event.gpu_uuid);
-    if (key == "pci") return TakeString(key, std::move(value), &event.pci);
-    if (key == "job_id") return TakeString(key, std::move(value), &event.job_id);
-    if (key == "rank") return TakeInteger(key, value, -1, &event.rank);
-    if (key == "comm") return TakeString(key, std::move(value), &event.comm);
-    if (key == "nic") return TakeString(key, std::move(value), &event.nic);
-    if (key == "xid") return TakeInteger(key, value, 0, &event.xid);
+    if (key == "gpu_uuid") return TakeName(key, std::move(value), &event.gpu_uuid);
+    if (key == "pci") return TakeName(key, std::move(value), &event.pci);
+    if (key == "job_id") return TakeName(key, std::move(value), &event.job_id);
+    if (key == "rank") return TakeNumber(key, value, -1, &event.rank);
+    if (key == "comm") return TakeName(key, std::move(value), &event.comm);
+    if (key == "nic") return TakeName(key, std::move(value), &event.nic);
+    if (key == "xid") return TakeNumber(key, value, 0, &event.xid);
     if (key == "evidence") return TakeEvidence(std::move(value));
-    if (key == "event_id") return TakeString(key, std::move(value), &event.event_id);
-    if (key == "observed_at") return TakeString(key, std::move(value), &event.observed_at);
+    if (key == "event_id") return TakeName(key, std::move(value), &event.event_id);
+    if (key == "observed_at") return TakeObservedAt(key, std::move(value));
     if (key == "state") return TakeState(key, value);
     if (key == "resolves") return TakeResolves(key, value);
     if (key == "lease_ms") return TakeLease(key, value);
-    if (key == "fatal" && value.kind == JsonValue::Kind::kBool) event.fatal = value.boolean;
+    if (key == "fatal" && value.kind == Kind::kBool) event.fatal = value.boolean;
     KeepUnknown(key, value);
     return {};
   }
@@ -65,27 +112,44 @@ class EventMembers final : public JsonMembers {
   }
 
  private:
+  // One of the contract's five, which says that it is an integer.
+  Status TakeGpuIndex(const std::string& key, const JsonValue& value) {
+    if (value.kind == Kind::kNull) return {};
+    return TakeInteger(key, Integer(value), -1, &event.gpu_index);
+  }
+
+  Status TakeNumber(const std::string& key, const JsonValue& value, int min,
+                    std::optional<int>* out) {
+    if (value.kind == Kind::kNull) return {};
+    return TakeInteger(key, IntegerOrDigits(value), min, out);
+  }
+
   Status TakeUtil(const std::string& key, const JsonValue& value) {
-    if (value.kind == JsonValue::Kind::kNull) return {};
-    bool number = value.kind == JsonValue::Kind::kInteger || value.kind == JsonValue::Kind::kNumber;
-    if (!number || !(value.number >= 0 && value.number <= 100)) {
+    if (value.kind == Kind::kNull) return {};
+    if (!IsNumber(value) || !(value.number >= 0 && value.number <= 100)) {
       return WrongMember(key, "a number from 0 to 100");
     }
     event.gpu_util = value.number;
     return {};
   }
 
+  Status TakeObservedAt(const std::string& key, JsonValue value) {
+    if (!IsNumber(value)) return TakeString(key, std::move(value), &event.observed_at);
+    event.observed_at = TimeText(value);
+    return {};
+  }
+
   // Senders put a sentence here, or whatever structure they have.
   Status TakeEvidence(JsonValue value) {
-    if (value.kind == JsonValue::Kind::kNull) return {};
-    bool text = value.kind == JsonValue::Kind::kString;
+    if (value.kind == Kind::kNull) return {};
+    bool text = value.kind == Kind::kString;
     event.evidence = text ? std::move(value.text) : JsonText(value);
     return {};
   }
 
   Status TakeState(const std::string& key, const JsonValue& value) {
-    if (value.kind == JsonValue::Kind::kNull) return {};
-    bool text = value.kind == JsonValue::Kind::kString;
+    if (value.kind == Kind::kNull) return {};
+    bool text = value.kind == Kind::kString;
     if (text && value.text == "firing") {
       event.state = EventState::kFiring;
     } else if (text && value.text == "resolved") {
@@ -97,8 +161,8 @@ class EventMembers final : public JsonMembers {
   }
 
   Status TakeResolves(const std::string& key, const JsonValue& value) {
-    if (value.kind == JsonValue::Kind::kNull) return {};
-    bool text = value.kind == JsonValue::Kind::kString;
+    if (value.kind == Kind::kNull) return {};
+    bool text = value.kind == Kind::kString;
     if (!text || (value.text != "this" && value.text != "all")) {
       return WrongMember(key, "\"this\" or \"all\"");
     }
@@ -107,14 +171,15 @@ class EventMembers final : public JsonMembers {
   }
 
   Status TakeLease(const std::string& key, const JsonValue& value) {
-    if (value.kind == JsonValue::Kind::kNull) return {};
+    if (value.kind == Kind::kNull) return {};
     const int64_t least = ToMillis(kEventLeaseMin);
     const int64_t most = ToMillis(kEventLeaseMax);
-    if (value.kind != JsonValue::Kind::kInteger || value.integer < least || value.integer > most) {
+    const std::optional<int64_t> lease = IntegerOrDigits(value);
+    if (!lease || *lease < least || *lease > most) {
       return WrongMember(
           key, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
     }
-    event.lease = std::chrono::milliseconds(value.integer);
+    event.lease = std::chrono::milliseconds(*lease);
     return {};
   }
 
@@ -174,7 +239,7 @@ std::string WriteEvent(const Event& event) {
   writer.Number("gpu_index", event.gpu_index);
   if (event.gpu_util && std::isfinite(*event.gpu_util)) {
     JsonValue util;
-    util.kind = JsonValue::Kind::kNumber;
+    util.kind = Kind::kNumber;
     util.number = *event.gpu_util;
     writer.Raw("gpu_util", JsonText(util));
   }

@@ -72,6 +72,59 @@ TEST(EventJson, OptionalFieldsAreUnderstood) {
   EXPECT_EQ(event.state, EventState::kResolved);
 }
 
+TEST(EventJson, AnOptionalNameMayBeANumberAndIsKeptAsItWasWritten) {
+  Event event =
+      Parsed(R"({"node_host":"h","event_type":"T","job_id":12345,"event_id":18446744073709551615,)"
+             R"("comm":-7,"nic":0,"pci":1.50,"gpu_uuid":123456789012345678901234567890})");
+  EXPECT_EQ(event.job_id, "12345");
+  EXPECT_EQ(event.event_id, "18446744073709551615");
+  EXPECT_EQ(event.comm, "-7");
+  EXPECT_EQ(event.nic, "0");
+  EXPECT_EQ(event.pci, "1.50");
+  EXPECT_EQ(event.gpu_uuid, "123456789012345678901234567890");
+}
+
+TEST(EventJson, AnOptionalIntegerMayBeItsDigits) {
+  Event event =
+      Parsed(R"({"node_host":"h","event_type":"T","xid":"79","rank":"-1","lease_ms":"60000"})");
+  EXPECT_EQ(event.xid, 79);
+  EXPECT_EQ(event.rank, -1);
+  EXPECT_EQ(event.lease, std::chrono::seconds(60));
+  for (const char* field :
+       {R"("xid":"0x4f")", R"("xid":"79 ")", R"("xid":" 79")", R"("xid":"+79")", R"("xid":"")",
+        R"("xid":"7.9")", R"("xid":"-1")", R"("xid":"99999999999999999999")", R"("rank":"-2")",
+        R"("rank":"2147483648")", R"("lease_ms":"999")"}) {
+    Refusal(std::string(R"({"node_host":"h","event_type":"T",)") + field + "}");
+  }
+}
+
+TEST(EventJson, ANumberWithoutAFractionIsAnInteger) {
+  Event event = Parsed(
+      R"({"node_host":"h","event_type":"T","gpu_index":1.0,"rank":-1.0,"xid":7.9e1,"lease_ms":6e4})");
+  EXPECT_EQ(event.gpu_index, 1);
+  EXPECT_EQ(event.rank, -1);
+  EXPECT_EQ(event.xid, 79);
+  EXPECT_EQ(event.lease, std::chrono::seconds(60));
+}
+
+TEST(EventJson, TheTimeMayBeUnixSecondsOrMilliseconds) {
+  auto observed = [](std::string_view time) {
+    return Parsed(R"({"node_host":"h","event_type":"T","observed_at":)" + std::string(time) + "}")
+        .observed_at;
+  };
+  EXPECT_EQ(observed("1795996334"), "2026-11-29T23:52:14.000Z");
+  EXPECT_EQ(observed("1795996334250"), "2026-11-29T23:52:14.250Z");
+  EXPECT_EQ(observed("1795996334.001"), "2026-11-29T23:52:14.001Z");
+  EXPECT_EQ(observed("0"), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(observed("253402300799"), "9999-12-31T23:59:59.000Z");
+  // None of the two, and no reason to lose an alarm.
+  EXPECT_EQ(observed("-1"), "-1");
+  EXPECT_EQ(observed("253402300800"), "253402300800");
+  EXPECT_EQ(observed("1795996334250000000"), "1795996334250000000");
+  EXPECT_EQ(observed("1e300"), "1e300");
+  EXPECT_EQ(observed(R"("1795996334")"), "1795996334");
+}
+
 TEST(EventJson, UnknownFieldsAreKeptAsOneObject) {
   Event event = Parsed(
       R"({"site":"a","node_host":"h","x":{"y":[1,-2,2.5,{"z":null},"\"q\"",true],"e":{},"l":[]},"event_type":"T","n":1e3})");
@@ -91,11 +144,29 @@ TEST(EventJson, WhatIsNoSuchObjectIsRefusedWithTheFieldByName) {
   EXPECT_THAT(Refusal(R"({"node_host":null,"event_type":"T"})"), testing::HasSubstr("node_host"));
   EXPECT_THAT(Refusal(R"({"node_host":"h"})"), testing::HasSubstr("event_type"));
   EXPECT_THAT(Refusal(R"({"node_host":7,"event_type":"T"})"), testing::HasSubstr("node_host"));
-  for (const char* field :
-       {R"("gpu_index":-2)", R"("gpu_index":1.5)", R"("gpu_index":"0")", R"("gpu_index":3e9)",
-        R"("gpu_index":99999999999999999999)", R"("gpu_index":true)", R"("gpu_util":-0.1)",
-        R"("gpu_util":100.1)", R"("gpu_util":"5")", R"("cluster_rack":3)", R"("state":"open")",
-        R"("xid":-1)", R"("rank":[])", R"("event_id":{})"}) {
+  EXPECT_THAT(Refusal(R"({"node_host":"h","event_type":7})"), testing::HasSubstr("event_type"));
+  for (const char* field : {R"("gpu_index":-2)",
+                            R"("gpu_index":1.5)",
+                            R"("gpu_index":"0")",
+                            R"("gpu_index":3e9)",
+                            R"("gpu_index":99999999999999999999)",
+                            R"("gpu_index":true)",
+                            R"("gpu_util":-0.1)",
+                            R"("gpu_util":100.1)",
+                            R"("gpu_util":"5")",
+                            R"("cluster_rack":3)",
+                            R"("state":"open")",
+                            R"("xid":-1)",
+                            R"("xid":79.5)",
+                            R"("xid":2147483648.0)",
+                            R"("xid":1e19)",
+                            R"("rank":[])",
+                            R"("rank":true)",
+                            R"("event_id":{})",
+                            R"("job_id":false)",
+                            R"("comm":[1])",
+                            R"("observed_at":true)",
+                            R"("lease_ms":true)"}) {
     std::string body = std::string(R"({"node_host":"h","event_type":"T",)") + field + "}";
     std::string name(field + 1, std::string_view(field + 1).find('"'));
     EXPECT_THAT(Refusal(body), testing::HasSubstr(name));

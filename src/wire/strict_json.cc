@@ -86,6 +86,7 @@ class Reader {
     JsonValue json;
     json.kind = JsonValue::Kind::kNumber;
     json.number = value;
+    if (depth_ == 1) json.text = text;
     return Scalar(std::move(json), text);
   }
 

@@ -22,7 +22,9 @@ struct JsonValue {
   bool boolean = false;
   int64_t integer = 0;  // kInteger
   double number = 0;    // kInteger and kNumber
-  std::string text;     // kString: the string; kNested: the array or object as JSON text
+  // kString: the string; kNested: the array or object as JSON text; kNumber: it as it was written,
+  // since a long id has more digits than a double.
+  std::string text;
 };
 
 // The value as JSON text.
