@@ -46,9 +46,9 @@ class MessageMembers final : public JsonMembers {
       if (text) audio_mode_ = AudioModeFromName(value.text);
       if (!audio_mode_) return WrongMember(key, "cycle, once or off");
     } else if (key == "repeat_times") {
-      if (value.kind != JsonValue::Kind::kInteger || value.integer < 1 ||
+      if (value.kind != JsonValue::Kind::kInteger || value.integer < 0 ||
           value.integer > kRepeatMax) {
-        return WrongMember(key, "an integer from 1 to " + std::to_string(kRepeatMax));
+        return WrongRepeat();
       }
       repeat_times_ = static_cast<int>(value.integer);
     }
@@ -61,6 +61,8 @@ class MessageMembers final : public JsonMembers {
     if (!light_mode_) return Missing("light_mode");
     if (!audio_mode_) return Missing("audio_mode");
     if (!repeat_times_) return Missing("repeat_times");
+    // Some senders say of silence that it is heard no time at all.
+    if (*repeat_times_ == 0 && *audio_mode_ != AudioMode::kOff) return WrongRepeat();
     TerminalMessage message;
     message.text = *std::move(text_);
     message.color = *color_;
@@ -73,6 +75,10 @@ class MessageMembers final : public JsonMembers {
  private:
   static Error Missing(const std::string& key) {
     return Error{ErrorCode::kInvalidArgument, key + " is missing"};
+  }
+  static Error WrongRepeat() {
+    return WrongMember("repeat_times", "an integer from 1 to " + std::to_string(kRepeatMax) +
+                                           ", or 0 with audio_mode off");
   }
 
   std::optional<std::string> text_;

@@ -59,6 +59,10 @@ TEST(TerminalJson, WhatIsNoMessageIsRefused) {
           "[]",
           R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"cycle"})",
           R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":0})",
+          R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"once","repeat_times":0})",
+          R"({"repeat_times":0,"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"once"})",
+          R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"off","repeat_times":-1})",
+          R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"off","repeat_times":0.0})",
           R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":101})",
           R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"cycle","repeat_times":"3"})",
           R"({"text":"x","color":"#FF0000","light_mode":"flash","audio_mode":"loud","repeat_times":1})",
@@ -78,6 +82,19 @@ TEST(TerminalJson, WhatIsNoMessageIsRefused) {
   EXPECT_TRUE(ParseTerminalMessage(WriteTerminalMessage(message)).ok());
   message.text += 'x';
   EXPECT_FALSE(ParseTerminalMessage(WriteTerminalMessage(message)).ok());
+}
+
+TEST(TerminalJson, SilenceMayBeHeardNoTimeAtAll) {
+  for (
+      const char* body : {
+          R"({"text":"","color":"#000000","light_mode":"off","audio_mode":"off","repeat_times":0})",
+          R"({"repeat_times":0,"audio_mode":"off","light_mode":"off","color":"#000000","text":""})",
+      }) {
+    Result<TerminalMessage> read = ParseTerminalMessage(body);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->repeat_times, 0);
+    EXPECT_EQ(*ParseTerminalMessage(WriteTerminalMessage(*read)), *read);
+  }
 }
 
 TEST(TerminalJson, AFieldOfALaterVersionDoesNotSilenceTheAlarm) {
