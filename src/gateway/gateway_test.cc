@@ -50,30 +50,32 @@ TEST_F(GatewayTest, ADuplicateIsSuppressedAndNamesTheIncident) {
   EXPECT_THAT(terminal_->messages, SizeIs(1));
 }
 
-TEST_F(GatewayTest, EveryAnswerCodeIsTheContracts) {
+TEST_F(GatewayTest, EveryAnswerCodeIsTheContractsOverTcpAndOverTheUnixSocket) {
   StartTerminal();
   StartGateway();
-  EXPECT_EQ(Post(kHang).status, 200);
-  EXPECT_EQ(Post(kHang, true).status, 200);
-  for (const char* bad :
-       {"", "x", "[]", "null", "{}", R"({"node_host":"n"})", R"({"event_type":"X"})",
-        R"({"node_host":"","event_type":"X"})", R"({"node_host":1,"event_type":"X"})",
-        R"({"node_host":"n","event_type":"X","gpu_index":-2})",
-        R"({"node_host":"n","event_type":"X","gpu_index":1.5})",
-        R"({"node_host":"n","event_type":"X","gpu_util":101})",
-        R"({"node_host":"n","event_type":"X","state":"maybe"})",
-        R"({"node_host":"n","node_host":"m","event_type":"X"})"}) {
-    HttpResponse answer = Post(bad);
-    EXPECT_EQ(answer.status, 400) << bad;
-    EXPECT_THAT(answer.body, HasSubstr("Bad Request")) << bad;
-  }
-  EXPECT_EQ(Get("/api/v1/gpu_event").status, 405);
-  std::string large =
+  const std::string large =
       R"({"node_host":"n","event_type":"X","pad":")" + std::string(65'536, 'a') + "\"}";
-  EXPECT_EQ(Post(large).status, 413);
-  EXPECT_EQ(Get("/nowhere").status, 404);
-  EXPECT_EQ(Get("/healthz").status, 200);
-  EXPECT_EQ(Get("/readyz").status, 200);
+  for (const bool unix_socket : {false, true}) {
+    SCOPED_TRACE(unix_socket ? "Unix socket" : "TCP");
+    EXPECT_EQ(Post(kHang, unix_socket).status, 200);
+    for (const char* bad :
+         {"", "x", "[]", "null", "{}", R"({"node_host":"n"})", R"({"event_type":"X"})",
+          R"({"node_host":"","event_type":"X"})", R"({"node_host":1,"event_type":"X"})",
+          R"({"node_host":"n","event_type":"X","gpu_index":-2})",
+          R"({"node_host":"n","event_type":"X","gpu_index":1.5})",
+          R"({"node_host":"n","event_type":"X","gpu_util":101})",
+          R"({"node_host":"n","event_type":"X","state":"maybe"})",
+          R"({"node_host":"n","node_host":"m","event_type":"X"})"}) {
+      const HttpResponse answer = Post(bad, unix_socket);
+      EXPECT_EQ(answer.status, 400) << bad;
+      EXPECT_THAT(answer.body, HasSubstr("Bad Request")) << bad;
+    }
+    EXPECT_EQ(Get("/api/v1/gpu_event", "", unix_socket).status, 405);
+    EXPECT_EQ(Post(large, unix_socket).status, 413);
+    EXPECT_EQ(Get("/nowhere", "", unix_socket).status, 404);
+    EXPECT_EQ(Get("/healthz", "", unix_socket).status, 200);
+    EXPECT_EQ(Get("/readyz", "", unix_socket).status, 200);
+  }
 }
 
 TEST_F(GatewayTest, ARepeatedEventIdCountsOnceAlsoAfterARestart) {

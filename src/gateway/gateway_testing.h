@@ -156,12 +156,13 @@ class GatewayTest : public testing::Test {
     request.body = body;
     return Fetch(std::move(request), unix_socket);
   }
-  HttpResponse Get(const std::string& path, const std::string& query = "") {
+  HttpResponse Get(const std::string& path, const std::string& query = "",
+                   bool unix_socket = false) {
     HttpRequest request;
     request.method = "GET";
     request.path = path;
     request.query = query;
-    return Fetch(std::move(request));
+    return Fetch(std::move(request), unix_socket);
   }
   Json Incidents() { return Json::parse(Get("/api/v1/incidents").body)["incidents"]; }
 
