@@ -47,6 +47,36 @@ std::string PodUid(const ProcCgroup& cgroup) {
   return "";
 }
 
+// The number, as it is written, of a component job_<number>; "" if it is none. Slurm's is 32 bits,
+// never 0, and never begins with 0: job_007 would be another name for job 7.
+std::string SlurmNumber(std::string_view component) {
+  constexpr std::string_view kPrefix = "job_";
+  if (!component.starts_with(kPrefix)) return "";
+  component.remove_prefix(kPrefix.size());
+  if (component.starts_with('0')) return "";
+  uint32_t number = 0;
+  const char* end = component.data() + component.size();
+  const auto [stop, error] = std::from_chars(component.data(), end, number);
+  return error == std::errc() && stop == end ? std::string(component) : "";
+}
+
+// /slurm/uid_1000/job_123/step_0 (v1) and /system.slice/slurmstepd.scope/job_123/step_0/user/task_0
+// (v2); a node with several slurmds has their names about the "slurm". The first job below it:
+// what is further down the job itself may have made.
+std::string SlurmJob(const ProcCgroup& cgroup) {
+  for (std::string_view rest : cgroup.all) {
+    bool of_slurm = false;
+    while (!rest.empty()) {
+      const std::string_view component = rest.substr(0, rest.find('/'));
+      rest.remove_prefix(std::min(component.size() + 1, rest.size()));
+      const std::string number = of_slurm ? SlurmNumber(component) : "";
+      if (!number.empty()) return number;
+      of_slurm = of_slurm || component.find("slurm") != std::string_view::npos;
+    }
+  }
+  return "";
+}
+
 constexpr int32_t kLocalRanksMax = 1024;
 constexpr int32_t kJobRanksMax = 1 << 20;
 
@@ -66,14 +96,20 @@ int32_t FirstRank(std::string_view environ, std::initializer_list<std::string_vi
 }  // namespace
 
 JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup) {
-  const std::string slurm = Plain(EnvironValue(environ, "SLURM_JOB_ID"));
-  if (!slurm.empty())
-    return {"slurm:" + slurm + "." + RestartOf(environ, "SLURM_RESTART_COUNT"), false};
+  const auto slurm = [&](const std::string& number) -> JobIdentity {
+    return {"slurm:" + number + "." + RestartOf(environ, "SLURM_RESTART_COUNT"), false};
+  };
+  const std::string said = Plain(EnvironValue(environ, "SLURM_JOB_ID"));
+  if (!said.empty()) return slurm(said);
   const std::string run = Plain(EnvironValue(environ, "TORCHELASTIC_RUN_ID"));
   // "none" is what torchrun calls every run that was given no name.
   if (!run.empty() && run != "none") {
     return {"torchelastic:" + run + "." + RestartOf(environ, "TORCHELASTIC_RESTART_COUNT"), false};
   }
+  // A process may have been started with an environment wiped clean, or have come by ssh
+  // (pam_slurm_adopt): its cgroup is Slurm's all the same.
+  const std::string placed = SlurmJob(cgroup);
+  if (!placed.empty()) return slurm(placed);
   const std::string pod = PodUid(cgroup);
   if (!pod.empty()) return {"pod:" + pod, true};
   return {};

@@ -18,7 +18,8 @@ struct JobIdentity {
 };
 
 // The scheduler's own number first, since all of a job's processes share it on every node; a pod's
-// last, since a job may have many pods.
+// last, since a job may have many pods. Slurm's is read from the cgroup too, of a process whose
+// environment names no scheduler: the same id, but that a requeued job's restart is taken for 0.
 JobIdentity JobOf(std::string_view environ, const ProcCgroup& cgroup);
 
 // Whose job it is. `pod_namespace`: the file in which Kubernetes tells a container its namespace;

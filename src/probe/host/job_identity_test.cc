@@ -24,6 +24,57 @@ TEST(JobIdentity, SlurmIsJobAndRestart) {
   EXPECT_FALSE(JobOf(Environ({"SLURM_JOB_ID=123"}), {}).one_node);
 }
 
+TEST(JobIdentity, SlurmsCgroupSaysWhatACleanedEnvironmentDoesNot) {
+  for (const std::string_view text :
+       {"5:memory:/slurm/uid_1000/job_123/step_0\n",
+        "0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_0\n",
+        "0::/system.slice/gpu-08_slurmstepd.scope/job_123/step_extern/user/task_special\n",
+        "9:cpu:/user.slice\n7:freezer:/slurm_gpu-08/uid_0/job_123/step_batch\n0::/\n"}) {
+    const JobIdentity job = JobOf("", ParseProcCgroup(text));
+    EXPECT_EQ(job.id, "slurm:123.0") << text;
+    EXPECT_FALSE(job.one_node) << text;
+  }
+  const ProcCgroup cgroup = ParseProcCgroup("0::/slurm/uid_1000/job_123/step_0\n");
+  EXPECT_EQ(JobOf(Environ({"SLURM_RESTART_COUNT=2"}), cgroup).id, "slurm:123.2");
+  EXPECT_EQ(JobOf(Environ({"SLURM_JOB_ID=7"}), cgroup).id, "slurm:7.0");
+  EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=r"}), cgroup).id, "torchelastic:r.0");
+  // It is the same on every node, as a pod is not.
+  EXPECT_EQ(
+      JobOf("", ParseProcCgroup(std::string(kPod) + "1:cpu:/slurm/uid_1000/job_123/step_0\n")).id,
+      "slurm:123.0");
+}
+
+TEST(JobIdentity, ACgroupThatOnlyLooksLikeSlurmsIsNoJob) {
+  for (const std::string_view path : {"/job_1/slurm",
+                                      "/home/job_1/step_0",
+                                      "/slurm",
+                                      "/slurm/job_",
+                                      "/slurm/job_0",
+                                      "/slurm/job_007",
+                                      "/slurm/job_12x",
+                                      "/slurm/job_-1",
+                                      "/slurm/job_+1",
+                                      "/slurm/job_ 1",
+                                      "/slurm/job_1.2",
+                                      "/slurm/ajob_1",
+                                      "/slurm_job_1",
+                                      "/slurm/job_4294967296",
+                                      "/slurm/job_99999999999999999999999999",
+                                      "/slurm/JOB_1",
+                                      "slurm",
+                                      "",
+                                      "/",
+                                      "////",
+                                      "/slurm/job_1 (deleted)"}) {
+    EXPECT_EQ(JobOf("", ParseProcCgroup("0::" + std::string(path) + "\n")).id, "") << path;
+  }
+  EXPECT_EQ(JobOf("", ParseProcCgroup("0::/slurm/" + std::string(1 << 16, '/') + "job_5")).id,
+            "slurm:5.0");
+  // A job that makes cgroups of its own below its step names no other job by it.
+  EXPECT_EQ(JobOf("", ParseProcCgroup("0::/slurm/uid_1/job_4294967295/step_0/slurm/job_2\n")).id,
+            "slurm:4294967295.0");
+}
+
 TEST(JobIdentity, TorchelasticIsRunAndRestart) {
   EXPECT_EQ(JobOf(Environ({"TORCHELASTIC_RUN_ID=run-1", "TORCHELASTIC_RESTART_COUNT=1"}), {}).id,
             "torchelastic:run-1.1");
