@@ -92,10 +92,39 @@ void CollApiStart(benchmark::State& state) {
 }
 BENCHMARK(CollApiStart);
 
-void CollStart(benchmark::State& state) {
+Descriptor P2pApiDescriptor() {
+  Descriptor descriptor(5, kP2pApi, nullptr, 0);
+  descriptor.Put(24, "Send").Put<uint64_t>(32, 4096).Put(40, "ncclFloat32");
+  descriptor.Put<uint8_t>(56, 0);
+  return descriptor;
+}
+
+Descriptor P2pDescriptor() {
+  Descriptor descriptor(5, kP2p, nullptr, 0);
+  descriptor.Put(24, "Send").Put(40, "ncclFloat32").Put<uint64_t>(48, 4096);
+  descriptor.Put<int32_t>(56, 1).Put<uint8_t>(60, 1).Put<void*>(64, nullptr);
+  return descriptor;
+}
+
+void P2pApi(benchmark::State& state) {
   const Ring ring;
-  Descriptor api = CollApiDescriptor();
-  Descriptor coll = CollDescriptor();
+  Descriptor descriptor = P2pApiDescriptor();
+  Batches(
+      state, [] {}, [&](int) { ring.plugin.Stop(ring.Start(descriptor)); }, [] {}, 2);
+}
+BENCHMARK(P2pApi);
+
+void P2pApiStart(benchmark::State& state) {
+  const Ring ring;
+  Descriptor descriptor = P2pApiDescriptor();
+  Batches(
+      state, [] {}, [&](int) { benchmark::DoNotOptimize(ring.Start(descriptor)); }, [] {});
+}
+BENCHMARK(P2pApiStart);
+
+// Operations of calls in one group: their starts, each followed by its stop if `callbacks` is 2.
+void Enqueue(benchmark::State& state, Descriptor api, Descriptor operation, int callbacks) {
+  const Ring ring;
   std::vector<void*> calls(kBatch), ops(kBatch);
   void* group = nullptr;
   Batches(
@@ -106,40 +135,30 @@ void CollStart(benchmark::State& state) {
         for (void*& call : calls) call = ring.Start(api);
       },
       [&](int i) {
-        coll.Put<void*>(8, calls[static_cast<size_t>(i)]);
-        ops[static_cast<size_t>(i)] = ring.Start(coll);
+        operation.Put<void*>(8, calls[static_cast<size_t>(i)]);
+        void* op = ops[static_cast<size_t>(i)] = ring.Start(operation);
+        if (callbacks == 2) ring.plugin.Stop(op);
       },
       [&] {
         ring.plugin.Stop(group);
         for (void* op : ops) ring.Finish(op);
-      });
+      },
+      callbacks);
+}
+
+void CollStart(benchmark::State& state) {
+  Enqueue(state, CollApiDescriptor(), CollDescriptor(), 1);
 }
 BENCHMARK(CollStart);
 
-void Coll(benchmark::State& state) {
-  const Ring ring;
-  Descriptor api = CollApiDescriptor();
-  Descriptor coll = CollDescriptor();
-  std::vector<void*> calls(kBatch), ops(kBatch);
-  void* group = nullptr;
-  Batches(
-      state,
-      [&] {
-        group = ring.plugin.GroupApi(ring.comm.context);
-        api.Put<void*>(8, group);
-        for (void*& call : calls) call = ring.Start(api);
-      },
-      [&](int i) {
-        coll.Put<void*>(8, calls[static_cast<size_t>(i)]);
-        ring.plugin.Stop(ops[static_cast<size_t>(i)] = ring.Start(coll));
-      },
-      [&] {
-        ring.plugin.Stop(group);
-        for (void* op : ops) ring.Finish(op);
-      },
-      2);
-}
+void Coll(benchmark::State& state) { Enqueue(state, CollApiDescriptor(), CollDescriptor(), 2); }
 BENCHMARK(Coll);
+
+void P2pStart(benchmark::State& state) { Enqueue(state, P2pApiDescriptor(), P2pDescriptor(), 1); }
+BENCHMARK(P2pStart);
+
+void P2p(benchmark::State& state) { Enqueue(state, P2pApiDescriptor(), P2pDescriptor(), 2); }
+BENCHMARK(P2p);
 
 void Group(benchmark::State& state) {
   const Ring ring;

@@ -174,6 +174,7 @@ TEST(Process, CallbacksMakeNoSystemCall) {
     };
     const auto put = [&](size_t at, auto value) { std::memcpy(raw + at, &value, sizeof(value)); };
     const char* func = "AllReduce";
+    const char* send = "Send";
     const char* datatype = "ncclFloat32";
     const char* algorithm = "RING";
     for (uint64_t seq = 0; seq < 300; ++seq) {
@@ -190,6 +191,19 @@ TEST(Process, CallbacksMakeNoSystemCall) {
         put(88, algorithm);
         put(104, group);
       });
+      void* p2p_api = start(kP2pApi, api_group, [&] {
+        put(24, send);
+        put(40, datatype);
+      });
+      void* p2p = start(kP2p, p2p_api, [&] {
+        put(24, send);
+        put(40, datatype);
+        put(56, 1);
+        put(60, uint8_t{1});
+        put(64, group);
+      });
+      plugin.Stop(p2p);
+      plugin.Stop(p2p_api);
       plugin.Stop(api_group);
       void* recv = start(kProxyOp, op, [&] {
         put(24, pid);
@@ -205,6 +219,7 @@ TEST(Process, CallbacksMakeNoSystemCall) {
       }
       plugin.Stop(kernel);
       plugin.Stop(recv);
+      plugin.Stop(start(kKernelCh, p2p, [] {}));
     }
     char header[1024];
     const bool told = read(board, header, sizeof(header)) == sizeof(header) &&
@@ -219,8 +234,8 @@ TEST(Process, CallbacksMakeNoSystemCall) {
   uint64_t started_and_finished[2] = {};
   EXPECT_EQ(16, read(counts[0], started_and_finished, sizeof(started_and_finished)));
   close(counts[0]);
-  EXPECT_EQ(301u, started_and_finished[0]);
-  EXPECT_EQ(301u, started_and_finished[1]);
+  EXPECT_EQ(601u, started_and_finished[0]);
+  EXPECT_EQ(601u, started_and_finished[1]);
 }
 
 TEST(Process, WithoutADirectoryItIsOffAndSaysSoOnce) {
