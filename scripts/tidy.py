@@ -29,14 +29,21 @@ MAY_INCLUDE = {
     "ring": BESIDE | EDGES | CORE | {"agent"},
 }
 EVERYBODY = {"base", "model"}
+# plugin/nccl is a guest in someone's training job: of ours it includes these and nothing else, and so do they among themselves.
+PLUGIN = "plugin"
+FREESTANDING = re.compile(r"board/(layout|words|writer\w*)\.(h|cc)")
 # Where time may be read. Everyone else is handed an Instant.
 CLOCK_ROOMS = EDGES | ASSEMBLIES
 CLOCKS = re.compile(
-    r"\b(MonotonicNow|WallNow|MomentNow)\s*\(|_clock::now\s*\(|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btime\s*\(\s*(nullptr|NULL|0)\s*\)"
+    r"\b(MonotonicNow|WallNow|MomentNow)\s*\(|[cC]lock::now\s*\(|\b(clock_gettime|gettimeofday|timespec_get)\s*\(|\bstd::time\s*\("
+    r"|(?<![.>\w])(time\s*\(\s*(nullptr|NULL|0|&[^()]*)|clock\s*\()\s*\)"
 )
 BEAST_FILES_MAX = 4
 DECISION_ROW = re.compile(r"\| \[([^\]]+)\]\(([\w-]+\.md)\) \|([^|]*)\|$")
-INCLUDE = re.compile(r'^\s*#include\s+"([^"]+)"')
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+# What stands before the { of a body: an argument list and what may follow it, a lambda's [] or a keyword.
+BEFORE_BODY = re.compile(r"([)\]]\s*(const|noexcept|override|final|mutable|&|\s)*(->[\w:<>,\s*&]+)?|\b(else|do|try))$")
+TYPE_HEAD = re.compile(r"\b(namespace|struct|class|enum|union|extern)\b")
 SOURCES = ("*.h", "*.cc", "*.c")
 
 
@@ -44,7 +51,9 @@ def without_comments_and_strings(text):
     """The same number of lines, with comments and string contents blanked."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group())
-    return re.sub(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+    strings = r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
+    characters = r"(?<![0-9a-fA-F])'(?:\\'|\\[^\n']+|[^'\\\n])'"  # not the ' of 1'000
+    return re.sub(rf"//[^\n]*|/\*.*?\*/|{strings}|{characters}", blank, text, flags=re.S)
 
 
 def statements(code):
@@ -65,26 +74,57 @@ def statements(code):
             start, begin_line = index + 1, line
 
 
+def braced_tries(code):
+    """The line of each TRY whose innermost brace begins an initialiser, wherever between the braces it stands."""
+    code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.M)
+    opened = []  # each ( as None, each { as whether it begins an initialiser
+    for match in re.finditer(r"[(){}]|\b(?:CO_)?TRY\(", code):
+        token, at = match.group(), match.start()
+        if token == "(" or token.endswith("TRY("):
+            initialisers = [brace for brace in opened if brace is not None]
+            if token != "(" and initialisers and initialisers[-1]:
+                yield code.count("\n", 0, at) + 1
+            opened.append(None)
+        elif token == "{":
+            before = code[max(0, at - 400):at].rstrip()
+            last = before[-1:]
+            if BEFORE_BODY.search(before) or last in ("", ";", "}") or TYPE_HEAD.search(re.split(r"[;{}]", before)[-1]):
+                opened.append(False)
+            elif last == "{":
+                opened.append(bool(opened and opened[-1]))
+            else:  # a label ends with a colon, too; a range does so between parentheses
+                opened.append(last != ":" or bool(opened and opened[-1] is None))
+        elif opened:
+            opened.pop()
+
+
+def wrong_include(path, room, target, quoted):
+    """What is wrong with including `target` there; None if nothing is."""
+    first = target.split("/")[0]
+    if room == PLUGIN or (room == "board" and FREESTANDING.fullmatch(f"board/{path.name}")):
+        if "/" in target and (quoted or first in MAY_INCLUDE) and not FREESTANDING.fullmatch(target):
+            return "the plugin includes the board's layout and writer, and nothing else of ours"
+        return None
+    allowed = {"base"} if room == "base" else MAY_INCLUDE[room] | EVERYBODY | {room}
+    if "/" in target and first in MAY_INCLUDE and first not in allowed:
+        return f"{room}/ may not include {first}/ (includes point down only)"
+    return None
+
+
 def check_file(path, room, report):
     raw = path.read_text(encoding="utf-8")
     code = without_comments_and_strings(raw)
     is_test = path.name.endswith("_test.cc") or "testing" in path.stem
     for number, line in enumerate(raw.splitlines(), 1):
         match = INCLUDE.match(line)
-        if match and room and "/" in match.group(1):
-            target = match.group(1).split("/")[0]
-            allowed = MAY_INCLUDE[room] | EVERYBODY | {room}
-            if room == "base":
-                allowed = {"base"}
-            if target in MAY_INCLUDE and target not in allowed and not is_test:
-                report(path, number, f'{room}/ may not include {target}/ (includes point down only)')
-    for number, line in enumerate(code.splitlines(), 1):
-        if room and room not in CLOCK_ROOMS and not is_test and not (room == "base" and path.stem == "clock"):
-            if CLOCKS.search(line):
-                report(path, number, "reads a clock outside the shell: take an Instant instead")
-        if re.search(r"\{[^{};]*\b(?:CO_)?TRY\(", line) and not re.search(r"\)\s*(const\s*)?\{|else\s*\{|do\s*\{", line) \
-                and not line.lstrip().startswith("#"):
-            report(path, number, "TRY inside a braced initialiser leaks in both compilers: name the value first")
+        wrong = match and room and not is_test and wrong_include(path, room, match.group(1), '"' in line)
+        if wrong:
+            report(path, number, wrong)
+    if room and room not in CLOCK_ROOMS and not is_test and not (room == "base" and path.stem == "clock"):
+        for match in CLOCKS.finditer(code):
+            report(path, code.count("\n", 0, match.start()) + 1, "reads a clock outside the shell: take an Instant instead")
+    for number in braced_tries(code):
+        report(path, number, "TRY inside a braced initialiser leaks in both compilers: name the value first")
     for number, text in statements(code):
         if text.lstrip().startswith("#"):
             continue
@@ -136,7 +176,9 @@ def main():
             for path in sorted((root / top).rglob(pattern)):
                 parts = path.relative_to(root).parts
                 room = parts[1] if top == "src" and len(parts) > 2 else None
-                if room and room not in MAY_INCLUDE:
+                if top == "plugin" and "tests" not in parts:
+                    room = PLUGIN
+                elif room and room not in MAY_INCLUDE:
                     report(path, 1, f"src/{room}/ has no place in scripts/tidy.py: give it one")
                     continue
                 check_file(path, room, report)

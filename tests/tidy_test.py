@@ -16,13 +16,58 @@ CASES = [
     ("src/incident/a.cc", "auto now = std::chrono::steady_clock::now();\n", "reads a clock"),
     ("src/incident/b.cc", "Instant now = MonotonicNow();\n", "reads a clock"),
     ("src/incident/c.cc", "// steady_clock::now() is not for us\n", None),
+    ("src/incident/d.cc", "std::time_t now;\nstd::time(&now);\n", ":2: reads a clock"),
+    ("src/incident/e.cc", "time_t now = time(\n    &then);\n", ":1: reads a clock"),
+    ("src/incident/f.cc", "auto cpu = std::clock();\n", "reads a clock"),
+    ("src/incident/g.cc", "auto cpu = clock();\n", "reads a clock"),
+    ("src/incident/h.cc", "using Clock = std::chrono::system_clock;\nauto now = Clock::now();\n", ":2: reads a clock"),
+    ("src/incident/i.cc", "auto at = event.time(&zone) + o_clock() + row->clock() + overtime(&x);\n", None),
     ("src/http/a.cc", "auto now = std::chrono::steady_clock::now();\n", None),
     ("src/store/a.cc", "Result<P> F() {\n  return P{TRY(X()), 1};\n}\n", "braced initialiser"),
+    ("src/store/g.cc", "Result<P> F() {\n  return P{1,\n           Two(\n               TRY(X()))};\n}\n", ":4: TRY inside a braced initialiser"),
+    ("src/store/h.cc", "Status F() {\n  P p = {\n      .x = TRY(X()),\n  };\n  return G({'{',\n            TRY(Y())});\n}\n", ":6: TRY inside"),
+    ("src/store/i.cc", "Result<P> F() {\n  std::vector<std::vector<int>> p{{\n      CO_TRY(X())}};\n  return p;\n}\n", ":3: TRY inside"),
+    ("src/store/j.cc", "P::P(int x)\n    : x_{\n          TRY(X())} {}\n", ":3: TRY inside"),
+    ("src/store/k.cc", """namespace sentinel {
+struct P final : Q {
+  Result<int> F() const override {
+    int x =
+        TRY(X('{', '"', '\\'', 1'000));
+    if (x > 1) {
+      x = TRY(Y());
+    } else {
+      x = TRY(Z());
+    }
+    auto g = [&](int y) -> Result<std::vector<int>> {
+      return TRY(H(y));
+    };
+    switch (x) {
+      case 1: {
+        return TRY(X());
+      }
+    }
+    return Q{1, [&] {
+      return TRY(X());
+    }};
+  }
+};
+}
+""", None),
     ("src/store/b.cc", "Result<int> F() {\n  return Add(TRY(X()), TRY(Y()));\n}\n", "two TRYs"),
     ("src/store/c.cc", "Result<int> F() {\n  int x = TRY(X());\n  int y = TRY(Y());\n  return x + y;\n}\n", None),
     ("src/store/d.cc", "Task F() {\n  int x = CO_TRY(co_await Read());\n}\n", "co_await with"),
     ("src/store/e.cc", "Task F() {\n  co_await Send(Message{1, 2});\n}\n", "co_await with"),
     ("src/store/f.cc", "Task F() {\n  auto r = co_await Read();\n  int x = CO_TRY(std::move(r));\n}\n", None),
+    ("plugin/nccl/a.cc", '#include "board/layout.h"\n#include "board/writer.h"\n#include "session.h"\n#include <sys/mman.h>\n', None),
+    ("plugin/nccl/b.h", '#include "model/progress.h"\n', "nothing else of ours"),
+    ("plugin/nccl/c.cc", "#include <base/result.h>\n", "nothing else of ours"),
+    ("plugin/nccl/d.cc", '#include "board/decoder.h"\n', "nothing else of ours"),
+    ("plugin/nccl/e.cc", '#include "../../src/base/time.h"\n', "nothing else of ours"),
+    ("plugin/nccl/f.cc", "uint64_t now = time(nullptr);\n", "reads a clock"),
+    ("plugin/nccl/tests/a_test.cc", '#include "board/decoder.h"\n#include "model/board_image.h"\n', None),
+    ("src/board/writer.cc", '#include "board/writer.h"\n#include "base/check.h"\n', "nothing else of ours"),
+    ("src/board/decoder.cc", '#include "base/result.h"\n#include "model/board_image.h"\n', None),
+    ("src/plugin/a.cc", "int x;\n", "has no place"),
     ("src/basement/a.cc", "int x;\n", "has no place"),
     ("src/model/b.h", "int x;\n", "pragma once"),
 ]
@@ -45,6 +90,7 @@ def run(name, text):
     with tempfile.TemporaryDirectory() as root:
         path = pathlib.Path(root) / name
         path.parent.mkdir(parents=True)
+        (pathlib.Path(root) / "src").mkdir(exist_ok=True)
         (path.parent / "CMakeLists.txt").write_text("")
         path.write_text(text)
         done = subprocess.run([sys.executable, TIDY, root], capture_output=True, text=True, check=False)
