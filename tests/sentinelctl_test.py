@@ -119,7 +119,10 @@ class Sentinelctl(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "only root can become somebody who may not")
     def test_a_socket_that_one_may_not_use_is_not_called_absent(self):
         os.chmod(self.folder.name, 0o755)
-        refused = self.ask("agents", user=65534, group=65534, extra_groups=[])
+        try:
+            refused = self.ask("agents", user=65534, group=65534, extra_groups=[])
+        except PermissionError:
+            self.skipTest("nobody else can run what is built here")
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn("you may not use", refused.stderr)
         self.assertNotIn("Is sentinel-gateway running", refused.stderr)

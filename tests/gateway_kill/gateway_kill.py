@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from programs import Gateway, Process, Terminal, request  # noqa: E402
 
 HISTORY_MAX = 64  # messages a terminal remembers; we must look more often than so many come
+LOOK_EVERY = 0.4
 POST_EVERY = 0.02
 SETTLE_MAX = 20.0
 
@@ -38,6 +39,12 @@ class Witness(Terminal):
             raise SystemExit("gateway_kill: the terminal was told more than it remembers between two looks")
         for m in new:
             self.told[m["message_id"]] = (m["incident"], m["text"])
+
+    def watch(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, LOOK_EVERY))
+            self.look()
 
 
 class Sender(threading.Thread):
@@ -92,7 +99,7 @@ def main():
             sender.start()
             for _ in range(options.kills):
                 # Short lives and long ones: before anything was written in its turn, and after.
-                time.sleep(chance.choice((0.0, 0.05, 0.2, 0.5, 1.3)) + chance.random() * 0.1)
+                terminal.watch(chance.choice((0.0, 0.05, 0.2, 0.5, 1.3)) + chance.random() * 0.1)
                 gateway.kill()
                 terminal.look()
                 gateway.start()
@@ -109,8 +116,7 @@ def main():
             # Whatever would be said twice would be said by now or by the next life.
             gateway.kill()
             gateway.start()
-            time.sleep(1.5)
-            terminal.look()
+            terminal.watch(1.5)
         finally:
             gateway.kill()
             terminal.kill()
