@@ -37,7 +37,11 @@ void PostAck(const ApiDeps& deps, const HttpRequest& request, const Responder& r
   deps.turn();
   OrderedJson answer{{"acknowledged", count}};
   const int64_t muted_for_ms = ToMillis(deps.book.MuteLeft(press->terminal, now.mono));
-  if (muted_for_ms > 0) answer["muted_for_ms"] = muted_for_ms;
+  // A press that is older than a mute is long has none left; of one that opened none, as it was
+  // about nothing that burns here, nothing is said.
+  const bool over = press->pressed && now.wall.since_epoch - press->pressed->since_epoch >
+                                          deps.mute_max + kPressClockSlack;
+  if (muted_for_ms > 0 || over) answer["muted_for_ms"] = muted_for_ms;
   responder->Send(JsonResponse(200, Dump(answer)));
 }
 

@@ -187,9 +187,7 @@ void Deliveries::Settle(const std::string& name, const Delivery& delivery,
         delivery.attempt, ToMillis(now.mono - notification.created.mono));
     metrics_.Notified(name, "delivered");
     outbox_.Delivered(delivery.id, now.mono);
-    if (terminal != nullptr && !terminal->pinging && notification.severity == Severity::kP0) {
-      PingAfter(name, std::min(pace_.ping_every, kPingWhileP0));
-    }
+    if (terminal != nullptr && notification.severity == Severity::kP0) HurryPing(name);
   } else {
     metrics_.attempts_failed->Increment();
     // A lamp that is down for an hour fails a hundred and twenty times.
@@ -233,9 +231,19 @@ void Deliveries::TellMute(const std::string& name) {
   }
 }
 
-// A terminal that was started anew is dark until we have asked which life of it that is.
+// One of ours that was started anew is dark until we have asked which life of it that is. Others
+// have none to tell of, and a slow lamp that answers one request at a time is needed for alarms.
 Duration Deliveries::PingPause(const std::string& name) const {
-  return book_.CriticalBurnsAt(name) ? std::min(pace_.ping_every, kPingWhileP0) : pace_.ping_every;
+  const bool hurry = terminals_.at(name).kind == Kind::kSentinel && book_.CriticalBurnsAt(name);
+  return hurry ? std::min(pace_.ping_every, kPingWhileP0) : pace_.ping_every;
+}
+
+// What is due sooner stays.
+void Deliveries::HurryPing(const std::string& name) {
+  const Terminal& terminal = terminals_.at(name);
+  const auto soon = std::chrono::steady_clock::now() + kPingWhileP0;
+  if (terminal.kind != Kind::kSentinel || terminal.pinging) return;
+  if (terminal.ping_timer->expiry() > soon) PingAfter(name, kPingWhileP0);
 }
 
 void Deliveries::PingAfter(const std::string& name, Duration pause) {

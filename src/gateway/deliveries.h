@@ -116,6 +116,7 @@ class Deliveries {
   std::string PingBody(const std::string& name) const;
   void Ping(const std::string& name);
   Duration PingPause(const std::string& name) const;
+  void HurryPing(const std::string& name);
   void PingAfter(const std::string& name, Duration pause);
   void Ponged(const std::string& name, const HttpOutcome& outcome);
   void CheckBoot(Terminal& terminal, const std::string& pong, Moment now);
