@@ -46,7 +46,8 @@ NodeWatch::~NodeWatch() = default;
 std::vector<UpMessage> NodeWatch::Scan(Instant now) {
   std::vector<UpMessage> digests;
   if (finder_.FolderChanged() && find_at_) {
-    find_at_ = std::min(*find_at_, std::max(now + kFindSoon, found_at_ + kFindGap));
+    const Duration gap = finder_.strained() ? kFindEvery : kFindGap;
+    find_at_ = std::min(*find_at_, std::max(now + kFindSoon, found_at_ + gap));
   }
   if (!find_at_ || now >= *find_at_) {
     find_at_ = now + kFindEvery;
@@ -98,9 +99,10 @@ void NodeWatch::ScanBoard(WatchedBoard& board, Instant now, std::vector<UpMessag
   overslept_ += board.watch.overslept() - overslept;
   if (board.watch.TakeUnsized()) {
     Note("board=blind pid=" + std::to_string(board.pid) +
-         " why=\"NCCL up to 2.26 does not tell how many ranks a communicator has, and this one is "
-         "not known to be the whole job\" effect=\"its stalls are not seen\" do=\"start the ranks "
-         "with WORLD_SIZE and RANK, or use NCCL 2.27\"");
+         " why=\"NCCL up to 2.26 does not tell how many ranks a communicator has, and the "
+         "environment not how many the job has\" effect=\"its stalls are not seen\" do=\"start "
+         "each rank with "
+         "a RANK of its own and WORLD_SIZE, or use NCCL 2.27\"");
   }
   if (board.watch.Suspects()) {
     board.interest_until = std::max(board.interest_until, now + kInterestAfterSuspicion);

@@ -34,7 +34,7 @@ void BoardFinder::Release(const FileIdentity& identity) { out_.erase(identity); 
 
 std::vector<FoundBoard> BoardFinder::Scan(Instant now) {
   ++scans_;
-  refused_ = 0;
+  refused_ = entries_ = unclaimed_looked_ = 0;
   index_.reset();
   std::vector<FoundBoard> found;
   const OwnedFd own(open(board_dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -121,6 +121,7 @@ void BoardFinder::LookInto(int folder_fd, const std::string& path, Instant now,
   for (size_t entries = 0; entries < kEntriesMax; ++entries) {
     const dirent* entry = readdir(folder.get());
     if (entry == nullptr) break;
+    ++entries_;
     const std::optional<BoardName> name = ParseBoardName(entry->d_name);
     if (!name) continue;
     struct stat status {};
@@ -153,6 +154,7 @@ void BoardFinder::LookInto(int folder_fd, const std::string& path, Instant now,
       found->push_back(std::move(*board));
       continue;
     }
+    ++unclaimed_looked_;
     // Left behind by a process that died, or not what it says: looked at again, ever more rarely.
     const Duration wait = unclaimed == unclaimed_.end()
                               ? kLookAgainFirst
@@ -172,10 +174,14 @@ std::optional<int> BoardFinder::WriterOf(const BoardName& name, uint32_t owner) 
     index_.emplace();
     for (const int pid : proc_.Pids()) {
       const Result<ProcStat> stat = proc_.Stat(pid);
-      if (stat.ok()) index_->emplace(stat->start_ticks, pid);
+      const Result<ProcStatus> status = proc_.Status(pid);
+      if (!stat.ok() || !status.ok()) continue;
+      const int as_seen = status->pids.empty() ? pid : status->pids.back();
+      index_->emplace(std::pair(stat->start_ticks, as_seen), pid);
     }
   }
-  const auto [first, last] = index_->equal_range(name.start_ticks);
+  // By both: many processes have started with one tick, and each forged name would ask them all.
+  const auto [first, last] = index_->equal_range({name.start_ticks, static_cast<int>(name.pid)});
   for (auto it = first; it != last; ++it) {
     if (Matches(it->second, name, owner)) return it->second;
   }

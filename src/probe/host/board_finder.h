@@ -34,6 +34,8 @@ class BoardFinder {
   static constexpr size_t kNamespacesPerScanMax = 64;
   static constexpr size_t kEntriesMax = 16384;   // of one folder, in one scan
   static constexpr size_t kUnclaimedMax = 1024;  // names without a process that are remembered
+  static constexpr size_t kEntriesEasy = 2048;
+  static constexpr size_t kUnclaimedEasy = 64;
 
   BoardFinder(ProcFiles proc, std::string board_dir);
 
@@ -55,6 +57,10 @@ class BoardFinder {
   };
   std::vector<Trouble> TakeTroubles() { return std::exchange(troubles_, {}); }
 
+  // Whether the last scan met so many files or names without a process that the next had better
+  // wait.
+  bool strained() const { return entries_ > kEntriesEasy || unclaimed_looked_ > kUnclaimedEasy; }
+
   // Boards that did not fit, at the last scan.
   size_t refused() const { return refused_; }
 
@@ -74,7 +80,7 @@ class BoardFinder {
     int64_t changed_ns = 0;
     auto operator<=>(const FolderState&) const = default;
   };
-  using Index = std::multimap<uint64_t, int>;  // start time to pid
+  using Index = std::multimap<std::pair<uint64_t, int>, int>;  // start time, pid as it sees itself
 
   std::vector<int> OtherNamespaces();
   void LookInto(int folder_fd, const std::string& path, Instant now,
@@ -95,6 +101,8 @@ class BoardFinder {
   std::map<FileIdentity, Unclaimed> unclaimed_;
   std::optional<Index> index_;  // made at most once a scan, when a name needs it
   size_t refused_ = 0;
+  size_t entries_ = 0;           // of all folders, at the last scan
+  size_t unclaimed_looked_ = 0;  // names for which a process was looked for in vain
   std::vector<Trouble> troubles_;
 };
 

@@ -155,6 +155,29 @@ TEST_F(BoardFinderTest, OrphansAreLookedAtEverMoreRarelyAndABoardStillAppears) {
   EXPECT_EQ(found, 1u);
 }
 
+TEST_F(BoardFinderTest, SaysThatAScanWasLong) {
+  EXPECT_EQ(Found(), 0u);
+  EXPECT_FALSE(finder->strained());
+  for (size_t i = 0; i <= BoardFinder::kUnclaimedEasy; ++i) {
+    MakeBoard(shm() / ("gpu-sentinel." + std::to_string(1000 + i) + ".100"));
+  }
+  EXPECT_EQ(Found(), 0u);
+  EXPECT_TRUE(finder->strained());
+}
+
+// A name claims a process by start time and pid; of many that have started with one tick each name
+// asks one.
+TEST_F(BoardFinderTest, OfManyThatStartedTogetherTheOneWithThePidIsTaken) {
+  for (int pid = 4000; pid < 4050; ++pid) {
+    TestingProc::Process process = Mine(pid);
+    process.namespace_pids = std::to_string(pid) + "\t" + std::to_string(pid - 3990);
+    proc.Write(process);
+  }
+  MakeBoard(shm() / "gpu-sentinel.20.100");
+  ASSERT_EQ(Found(), 1u);
+  EXPECT_EQ(last[0].pid, 4010);
+}
+
 TEST_F(BoardFinderTest, NoMoreThanItsBoundAreOut) {
   for (int pid = 1; pid <= static_cast<int>(BoardFinder::kBoardsMax) + 5; ++pid) {
     proc.Write(Mine(pid));
