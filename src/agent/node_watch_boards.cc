@@ -69,8 +69,16 @@ void NodeWatch::Admit(FoundBoard found, Instant now) {
   Note("board=found pid=" + std::to_string(pid) + " job=\"" + job.id + "\" path=\"" + found.path +
        "\"" + (environ.ok() ? "" : " environ=unreadable") +
        (known != unclaimed_.end() ? " learned=before" : ""));
+  int32_t job_ranks = JobSizeOf(variables);
+  // Started as one rank and gone on as several (mp.spawn): the launcher's words are of none of
+  // them.
+  for (const std::unique_ptr<WatchedBoard>& board : boards_) {
+    if (board->dead() || board->job != job.id || board->job_rank != place.job_rank) continue;
+    board->watch.ForgetJobSize();
+    job_ranks = 0;
+  }
   boards_.push_back(std::make_unique<WatchedBoard>(options_.watch, proc_, std::move(found), job,
-                                                   std::move(owner), place, JobSizeOf(variables)));
+                                                   std::move(owner), place, job_ranks));
   boards_.back()->asked_at = now;
   boards_.back()->vitals.Remember();
   if (known != unclaimed_.end()) {

@@ -20,7 +20,7 @@ using std::chrono::seconds;
 // before each scan.
 class Rank {
  public:
-  Rank(TestingProc& proc, int pid, int rank)
+  Rank(TestingProc& proc, int pid, int rank, int comm_size = 4)
       : proc_(proc),
         path_(proc.root() / "shm" / ("gpu-sentinel." + std::to_string(pid) + ".100")),
         board_(std::make_unique<board::Board>()),
@@ -34,7 +34,7 @@ class Rank {
     identity.generation = 1;
     identity.kernels_watched = identity.proxies_watched = true;
     writer_->Start(board_.get(), identity);
-    comm_ = writer_->OpenComm({0xabc, 4, 4, rank, "dp", "0000:3b:00.0"});
+    comm_ = writer_->OpenComm({0xabc, comm_size, comm_size, rank, "dp", "0000:3b:00.0"});
     Save();
   }
 
@@ -171,6 +171,30 @@ TEST_F(NodeWatchTest, AHangIsToldWithTheBoardsOwnEvidence) {
   EXPECT_EQ(digests[0].edges[0].state, StepState::kRecvWait);
   EXPECT_EQ(digests[0].vitals.state, ProcessState::kSleeping);
   EXPECT_GE(digests[0].history.operations, 6u);
+}
+
+// NCCL up to 2.26 does not tell a communicator's size, and of processes that were started as one
+// the environment does not tell the job's.
+TEST_F(NodeWatchTest, AJobsSizeIsBelievedOfProcessesThatHaveRanksOfTheirOwn) {
+  const auto says = [&](int pid, const std::string& rank) {
+    const std::string zero(1, '\0');
+    TestingProc::WriteFile(proc.Folder(pid) / "environ",
+                           "RANK=" + rank + zero + "WORLD_SIZE=2" + zero);
+  };
+  Rank first(proc, 7, 0, /*comm_size=*/0);
+  Rank second(proc, 8, 1, /*comm_size=*/0);
+  says(7, "0");
+  says(8, "1");
+  Iterate(3, first);
+  Run(milliseconds(200), {&first, &second});
+  EXPECT_EQ(watch->inventory().members.size(), 2u);
+  for (const Member& member : watch->inventory().members) EXPECT_EQ(member.comm.nranks, 2);
+  Rank third(proc, 9, 1, /*comm_size=*/0);
+  says(9, "1");
+  Run(milliseconds(1200), {&first, &second, &third});
+  const std::vector<Member> left = watch->inventory().members;
+  ASSERT_EQ(left.size(), 1u) << "two say that they are rank 1";
+  EXPECT_EQ(left[0].rank, 0);
 }
 
 TEST_F(NodeWatchTest, ABoardIsFoundSoonAfterItHasAppeared) {

@@ -29,6 +29,7 @@ struct WatchedBoard {
         pid(found.pid),
         start_ticks(found.start_ticks),
         job(in_job.id),
+        job_rank(place.job_rank),
         owner(std::move(whose)),
         vitals(proc, found.pid, found.start_ticks),
         watch(options, in_job.id, in_job.one_node ? JobScope::kNode : JobScope::kCluster, place,
@@ -47,6 +48,7 @@ struct WatchedBoard {
   int pid;
   uint64_t start_ticks;
   std::string job;
+  int32_t job_rank;
   JobOwner owner;
   ProcessVitals vitals;
   BoardWatch watch;

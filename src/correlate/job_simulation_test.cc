@@ -15,16 +15,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Whether NCCL tells how large a communicator is. Up to 2.26 it does not, and the agents give every
+// one the size of the job.
+enum class Sizes { kTold, kOfTheJob };
+
 // Agents of a JobModel, one a node, and a correlator that listens to them.
 class JobBench {
  public:
-  JobBench(JobOptions options, uint64_t seed) : model(options, seed), correlator({}) {
+  JobBench(JobOptions options, uint64_t seed, Sizes sizes)
+      : model(options, seed), correlator({}), sizes_(sizes) {
     for (Rank r = 0; r < model.ranks(); ++r) on_host_[model.HostOf(r)].push_back(r);
     for (const auto& [host, ranks] : on_host_) {
       Inventory inventory;
       for (Rank r : ranks) {
         for (size_t c = 0; c < model.comms(); ++c) {
-          if (IsIn(r, c)) inventory.members.push_back(model.DigestOf(r, c).member);
+          if (IsIn(r, c)) inventory.members.push_back(Shown(r, c).member);
         }
       }
       correlator.OnInventory(host, inventory, model.now());
@@ -57,6 +62,15 @@ class JobBench {
   std::vector<std::pair<Instant, Verdict>> verdicts;
 
  private:
+  Digest Shown(Rank rank, size_t comm) {
+    Digest digest = model.DigestOf(rank, comm);
+    if (sizes_ == Sizes::kOfTheJob) {
+      digest.member.comm.nranks = model.ranks();
+      digest.member.nodes = 0;
+    }
+    return digest;
+  }
+
   void Scan() {
     for (const auto& [host, ranks] : on_host_) {
       if (silent.count(host) > 0) continue;
@@ -69,7 +83,7 @@ class JobBench {
           const bool was = said != Instant{};
           if (suspect == was && !(suspect && model.now() - said >= 1s)) continue;
           said = suspect ? model.now() : Instant{};
-          correlator.OnDigest(host, model.DigestOf(r, c), model.now());
+          correlator.OnDigest(host, Shown(r, c), model.now());
         }
       }
     }
@@ -89,7 +103,7 @@ class JobBench {
       const size_t comm = request.request.comm.comm_id - 1;
       for (Rank r : on_host_[request.agent]) {
         if (!IsIn(r, comm)) continue;
-        Digest d = model.DigestOf(r, comm);
+        Digest d = Shown(r, comm);
         d.request_id = request.request.request_id;
         correlator.OnDigest(request.agent, d, model.now());
       }
@@ -99,6 +113,7 @@ class JobBench {
     for (const Verdict& v : actions.verdicts) verdicts.push_back({model.now(), v});
   }
 
+  Sizes sizes_;
   std::map<std::string, std::vector<Rank>> on_host_;
   std::map<std::pair<Rank, size_t>, Instant> said_;
   uint64_t ticks_ = 0;
@@ -109,6 +124,7 @@ struct Draw {
   std::vector<std::pair<Rank, JobFault>> faults;
   Duration when{0};
   uint64_t seed = 0;
+  Sizes sizes = Sizes::kTold;
 };
 
 std::string Words(const Draw& draw) {
@@ -208,7 +224,7 @@ struct Outcome {
 };
 
 Outcome Simulate(const Draw& draw, const std::string& silent = "") {
-  JobBench bench(draw.job, draw.seed);
+  JobBench bench(draw.job, draw.seed, draw.sizes);
   bench.Run(20s, [&] { return bench.model.Iterations() >= 1; });
   bench.Run(draw.when);
   bench.verdicts.clear();
@@ -379,6 +395,27 @@ TEST(JobSimulation, ARankThatIsLateAndWorksIsNeverRed) {
     draw.faults.front().second = JobFault::kLate;
     return draw;
   });
+  EXPECT_THAT(tally.wrong, ::testing::IsEmpty());
+}
+
+TEST(JobSimulation, WithSizesOfTheJobOneFaultIsOneLampThatNamesTheCulprit) {
+  const Tally tally =
+      SimulateMany("WithSizesOfTheJobOne*", 4, Runs(60), [](std::mt19937_64* chance) {
+        Draw draw = DrawOne(chance, 1);
+        draw.sizes = Sizes::kOfTheJob;
+        return draw;
+      });
+  EXPECT_THAT(tally.wrong, ::testing::IsEmpty());
+}
+
+TEST(JobSimulation, WithSizesOfTheJobARankThatIsLateAndWorksIsNeverRed) {
+  const Tally tally =
+      SimulateMany("WithSizesOfTheJobARank*", 5, Runs(40), [](std::mt19937_64* chance) {
+        Draw draw = DrawOne(chance, 1);
+        draw.faults.front().second = JobFault::kLate;
+        draw.sizes = Sizes::kOfTheJob;
+        return draw;
+      });
   EXPECT_THAT(tally.wrong, ::testing::IsEmpty());
 }
 

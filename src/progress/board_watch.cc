@@ -16,6 +16,8 @@ constexpr Duration kRepeatEvery = seconds(1);
 constexpr Duration kLearnFirst = seconds(1);
 constexpr Duration kLearnMax = seconds(16);
 constexpr int kUnsizedReads = 2;  // one may have met it while it was being written
+// One that does not say who it is, and has been used, is asked so often and then no more.
+constexpr int kUnknownReadsMax = 32;
 
 }  // namespace
 
@@ -41,8 +43,7 @@ bool BoardWatch::OnHeader(const BoardHeader& header, Instant now) {
   if (since_asked < kAskAgainAfter) return false;
   bool wanted = finished_ != finished_learned_ && since_asked >= learn_every_;
   for (const auto& [index, slot] : slots_) {
-    const bool news = !slot.identified && slot.unsized < kUnsizedReads;
-    wanted = wanted || news || slot.watch.Candidate(now);
+    wanted = wanted || Unknown(slot) || slot.watch.Candidate(now);
   }
   if (wanted) asked_ = now;
   return wanted;
@@ -113,6 +114,7 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
     const int32_t size = SizeOf(comm);
     const bool known = size > 0 && comm.rank >= 0 && comm.rank < size;
     if (!known && !slot.identified) {
+      ++slot.reads;
       if (size == 0 && comm.comm_id != 0 && ++slot.unsized == kUnsizedReads) unsized_ = true;
       continue;
     }
@@ -127,6 +129,7 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
     if (known && (!slot.identified || member != slot.member)) {
       slot.member = std::move(member);
       slot.identified = true;
+      slot.size_assumed = comm.nranks == 0;
       ++version_;
     }
     slot.watch.Refresh(comm.line, now);
@@ -137,9 +140,29 @@ void BoardWatch::OnImage(const BoardImage& image, Instant now) {
   learn_every_ = std::min<Duration>(learn_every_ * 2, kLearnMax);
 }
 
+// Whether a full read may tell who it is. Old NCCL names a communicator with its first operation.
+bool BoardWatch::Unknown(const Slot& slot) const {
+  if (slot.identified || slot.unsized >= kUnsizedReads) return false;
+  const CommLine& line = slot.watch.line();
+  const bool used = line.operations_started > 0 || line.api_calls > 0;
+  return slot.reads < (used ? kUnknownReadsMax : kUnsizedReads);
+}
+
 int32_t BoardWatch::SizeOf(const CommImage& comm) const {
-  if (comm.nranks != 0 || comm.comm_id == 0 || comm.rank != place_.job_rank) return comm.nranks;
-  return job_ranks_;
+  if (comm.nranks != 0 || comm.comm_id == 0) return comm.nranks;
+  const bool told = job_ranks_ > 1 && place_.job_rank >= 0 && place_.job_rank < job_ranks_;
+  return told && comm.rank < job_ranks_ ? job_ranks_ : 0;
+}
+
+void BoardWatch::ForgetJobSize() {
+  job_ranks_ = 0;
+  for (auto& [index, slot] : slots_) {
+    if (!slot.identified || !slot.size_assumed) continue;
+    Retire(slot);
+    slot.identified = slot.reported = false;
+    slot.unsized = slot.reads = 0;
+    ++version_;
+  }
 }
 
 std::vector<Digest> BoardWatch::Due(const Vitals& vitals, Instant now) {

@@ -33,8 +33,8 @@ class BoardWatch {
   static constexpr size_t kSlotsMax = 64;
 
   // The place's pci is filled in by each communicator's own. `job_ranks`: how many the job has, 0:
-  // not known. It stands in for a communicator's size where NCCL does not tell that (up to 2.26)
-  // and the process has the same rank in both.
+  // not known. Where NCCL does not tell a communicator's size (up to 2.26) it stands in for that:
+  // none is larger, and all members say the same, so that they meet.
   BoardWatch(const WatchOptions& options, std::string job, JobScope scope, Place place,
              int32_t job_ranks = 0);
   BoardWatch(const BoardWatch&) = delete;
@@ -69,6 +69,10 @@ class BoardWatch {
   // its stalls are not seen.
   bool TakeUnsized() { return std::exchange(unsized_, false); }
 
+  // Several processes say that they are this rank of the job: what was said of it, its size too, is
+  // not about one of them.
+  void ForgetJobSize();
+
   // Something has stood still for half of the shortest limit: a good time to look at the process.
   bool Suspects() const;
   uint64_t overslept() const { return overslept_; }  // scans that came too late to tell silence
@@ -86,7 +90,9 @@ class BoardWatch {
     OperationPicture picture;
     CallMarks marks;
     bool identified = false;
-    int unsized = 0;  // full reads that gave it a name and no size
+    bool size_assumed = false;  // the job's
+    int reads = 0;              // full ones, while it was not identified
+    int unsized = 0;            // of these, that gave it a name and no size
     Member member;
     bool reported = false;
     Instant reported_at;
@@ -95,6 +101,7 @@ class BoardWatch {
   void Observe(const BoardHeader& header, bool scan, Instant now);
   void Replace(int index, const CommLine& line, Instant now);
   void Retire(const Slot& slot);
+  bool Unknown(const Slot& slot) const;
   int32_t SizeOf(const CommImage& comm) const;
   Digest Make(const Slot& slot, uint64_t request_id, const Vitals& vitals, Instant now) const;
 
@@ -102,7 +109,7 @@ class BoardWatch {
   const std::string job_;
   const JobScope scope_;
   const Place place_;
-  const int32_t job_ranks_;
+  int32_t job_ranks_;
   bool unsized_ = false;
   std::map<int, Slot> slots_;
   uint64_t generation_ = 0;

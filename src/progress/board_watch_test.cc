@@ -133,26 +133,75 @@ TEST(BoardWatch, TheJobsSizeStandsInForACommunicatorsThatNcclDoesNotTell) {
   EXPECT_FALSE(watch.TakeUnsized());
 }
 
-// Its rank there is not the job's, so it is not the job's communicator; what is not known is not
-// read for again and again.
-TEST(BoardWatch, ACommunicatorOfUnknownSizeIsSaidOnceAndNotWatched) {
+// All of them, so that its members meet: were only those enrolled whose rank is the job's, a
+// group's first rank would stand there alone and be blamed for everything.
+TEST(BoardWatch, TheJobsSizeStandsInForEveryCommunicator) {
   Process process;
   process.comm().nranks = 0;
   BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, /*job_rank=*/6}, 8);
+  ASSERT_TRUE(watch.OnHeader(process.Header(), process.now));
+  watch.OnImage(process.image, process.now);
+  ASSERT_EQ(watch.Members().size(), 1u);
+  EXPECT_EQ(watch.Members()[0].comm, (CommKey{"slurm:7.0", 0xabc, 8}));
+  EXPECT_EQ(watch.Members()[0].rank, 2);
+}
+
+struct Watched {
   int full_reads = 0;
   int said = 0;
-  for (const Instant end = process.now + seconds(10); process.now < end;) {
-    process.now = process.now + milliseconds(20);
-    if (watch.OnHeader(process.Header(), process.now)) {
-      ++full_reads;
-      watch.OnImage(process.image, process.now);
+};
+
+Watched WatchFor(Duration duration, Process* process, BoardWatch* watch) {
+  Watched seen;
+  for (const Instant end = process->now + duration; process->now < end;) {
+    process->now = process->now + milliseconds(20);
+    if (watch->OnHeader(process->Header(), process->now)) {
+      ++seen.full_reads;
+      watch->OnImage(process->image, process->now);
     }
-    if (watch.TakeUnsized()) ++said;
-    EXPECT_TRUE(watch.Due({}, process.now).empty());
+    if (watch->TakeUnsized()) ++seen.said;
+    EXPECT_TRUE(watch->Due({}, process->now).empty());
   }
-  EXPECT_EQ(said, 1);
-  EXPECT_LE(full_reads, 4);
+  return seen;
+}
+
+TEST(BoardWatch, ACommunicatorOfUnknownSizeIsSaidOnceAndNotWatched) {
+  struct {
+    int32_t job_rank, job_ranks;
+  } environments[] = {{6, 0}, {0, 1}, {-1, 8}, {5, 2}};
+  for (const auto& [job_rank, job_ranks] : environments) {
+    Process process;
+    process.comm().nranks = 0;
+    BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, job_rank},
+                     job_ranks);
+    const Watched seen = WatchFor(seconds(10), &process, &watch);
+    EXPECT_EQ(seen.said, 1) << job_rank << " of " << job_ranks;
+    EXPECT_LE(seen.full_reads, 4) << job_rank << " of " << job_ranks;
+    EXPECT_TRUE(watch.Members().empty()) << job_rank << " of " << job_ranks;
+  }
+}
+
+TEST(BoardWatch, ACommunicatorThatIsNamedWithItsFirstOperationIsNotReadForUntilThen) {
+  Process process;
+  process.comm().nranks = 0;
+  process.comm().comm_id = 0;
+  BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, 2}, 8);
+  EXPECT_LE(WatchFor(seconds(10), &process, &watch).full_reads, 4);
+  process.comm().comm_id = 0xabc;
+  ++process.comm().line.operations_started;
+  WatchFor(milliseconds(200), &process, &watch);
+  EXPECT_EQ(watch.Members().size(), 1u);
+}
+
+TEST(BoardWatch, AJobsSizeThatIsNotAboutThisProcessIsForgotten) {
+  Process process;
+  process.comm().nranks = 0;
+  BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, 0}, 4);
+  WatchFor(milliseconds(100), &process, &watch);
+  ASSERT_EQ(watch.Members().size(), 1u);
+  watch.ForgetJobSize();
   EXPECT_TRUE(watch.Members().empty());
+  EXPECT_EQ(WatchFor(seconds(2), &process, &watch).said, 1);
 }
 
 TEST(BoardWatch, MarksOfCallOrderAreTakenOnceAndWaitUntilTheMemberIsKnown) {
