@@ -158,6 +158,22 @@ TEST_F(GatewayTest, APressMutesItsTerminalAndARestartDoesNotEndThat) {
   EXPECT_TRUE(RunUntil(io_, [&] { return terminal_->last_ping.find("muted_for_ms") == 2; }));
 }
 
+TEST_F(GatewayTest, APressThatIsOlderThanAMuteIsLongIsSaidToMuteNoMore) {
+  StartTerminal();
+  StartGateway();
+  Post(kHang);
+  ASSERT_TRUE(RunUntil(io_, [&] { return !terminal_->messages.empty(); }));
+  HttpRequest press;
+  press.method = "POST";
+  press.path = "/api/v1/ack";
+  const WallTime pressed{WallNow().since_epoch - std::chrono::hours(1)};
+  press.body = R"({"terminal":"hall-1","pressed_at":")" + FormatRfc3339(pressed) + "\"}";
+  AddSignatureV2(&press, kGatewayAudience, {{kKey, kSecret}}, WallNow().since_epoch.count());
+  const HttpResponse taken = Fetch(press);
+  ASSERT_EQ(taken.status, 200);
+  EXPECT_EQ(Json::parse(taken.body), Json::parse(R"({"acknowledged":1,"muted_for_ms":0})"));
+}
+
 TEST_F(GatewayTest, WhoPressedTheButtonIsOnTheTrail) {
   StartTerminal();
   StartGateway();
