@@ -43,7 +43,7 @@ bool BoardWatch::OnHeader(const BoardHeader& header, Instant now) {
   if (since_asked < kAskAgainAfter) return false;
   bool wanted = finished_ != finished_learned_ && since_asked >= learn_every_;
   for (const auto& [index, slot] : slots_) {
-    wanted = wanted || Unknown(slot) || slot.watch.Candidate(now);
+    wanted = wanted || Unknown(slot) || (slot.identified && slot.watch.Candidate(now));
   }
   if (wanted) asked_ = now;
   return wanted;

@@ -172,6 +172,7 @@ TEST(BoardWatch, ACommunicatorOfUnknownSizeIsSaidOnceAndNotWatched) {
   for (const auto& [job_rank, job_ranks] : environments) {
     Process process;
     process.comm().nranks = 0;
+    process.Enqueue();  // and it stands still from then on
     BoardWatch watch({}, "slurm:7.0", JobScope::kCluster, {"gpu-08", 3, "", 4711, job_rank},
                      job_ranks);
     const Watched seen = WatchFor(seconds(10), &process, &watch);
