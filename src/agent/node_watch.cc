@@ -100,9 +100,8 @@ void NodeWatch::ScanBoard(WatchedBoard& board, Instant now, std::vector<UpMessag
   if (board.watch.TakeUnsized()) {
     Note("board=blind pid=" + std::to_string(board.pid) +
          " why=\"NCCL up to 2.26 does not tell how many ranks a communicator has, and the "
-         "environment not how many the job has\" effect=\"its stalls are not seen\" do=\"start "
-         "each rank with "
-         "a RANK of its own and WORLD_SIZE, or use NCCL 2.27\"");
+         "environment not how many the job has\" effect=\"its stalls are not seen\" "
+         "do=\"start each rank with a RANK of its own and WORLD_SIZE, or use NCCL 2.27\"");
   }
   if (board.watch.Suspects()) {
     board.interest_until = std::max(board.interest_until, now + kInterestAfterSuspicion);

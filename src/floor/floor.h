@@ -24,7 +24,7 @@ struct FloorOptions {
   bool gateway_expected = false;
   // While muted not even a new P0 is heard.
   bool strict_mute = false;
-  // Of a press, until the gateway has been told of it and says how long it is.
+  // Of a press; the gateway that is told of it may shorten it.
   Duration mute = std::chrono::minutes(15);
   Duration blind_after = std::chrono::seconds(15);
   Duration green = std::chrono::seconds(10);
